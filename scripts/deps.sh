@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# Installs the programs that the tests start, as far as they are missing:
+#
+#   PostgreSQL 15 or newer   the ledger        apt (not started, no cluster is used)
+#   smtp-sink                a hostile SMTP    from the postfix package, unpacked
+#                            server            into .deps; no mail server is installed
+#   dkimpy                   independent DKIM  apt (python3-dkim)
+#                            verifier
+#   Mailpit                  a friendly SMTP   go install, into .deps/bin
+#                            server with API
+#
+# DEPS=all also installs Redis and Chromium. Environment:
+#
+#   POSTLEDGER_TEST_POSTGRES_URL                  use this server, install none
+#   POSTLEDGER_TEST_MAILPIT_SMTP and _HTTP        use this server, install none
+#
+# apt-get runs as root, else through `sudo -n`. Nothing is changed, and no
+# network is used, when all is there. What could not be had is named at the end.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+POSTGRES_OLDEST=15
+MAILPIT_VERSION=v1.33.1
+
+missing=()
+lack() { missing+=("$1"); }
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		sudo -n "$@"
+	fi
+}
+
+apt_get() {
+	as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -q -y -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 "$@" </dev/null
+}
+
+# apt_install PACKAGE...: packages without their recommendations. The package
+# lists of a new machine are empty or old, so a failure is tried again after an
+# update.
+apt_install() {
+	command -v apt-get >/dev/null || return 1
+	echo "installing $*"
+	deny_services
+	local status=0
+	apt_get install --no-install-recommends "$@" || {
+		apt_get update && apt_get install --no-install-recommends "$@"
+	} || status=$?
+	allow_services
+	return "$status"
+}
+
+# Packages start their servers when they are installed, unless policy-rc.d says
+# no. The tests start their own, and a build machine wants no others.
+policy=/usr/sbin/policy-rc.d
+policy_is_ours=
+deny_services() {
+	[ -e "$policy" ] && return
+	printf '#!/bin/sh\n# Put here by postledger scripts/deps.sh for the time of one apt-get run.\nexit 101\n' |
+		as_root tee "$policy" >/dev/null
+	as_root chmod 755 "$policy"
+	policy_is_ours=yes
+}
+allow_services() {
+	[ -z "$policy_is_ours" ] && return
+	as_root rm -f "$policy"
+	policy_is_ours=
+}
+trap allow_services EXIT
+
+# The directory with the newest PostgreSQL server programs, if new enough.
+postgres_bin() {
+	local dir newest='' version best=0
+	for dir in /usr/lib/postgresql/*/bin "$(dirname "$(command -v postgres || echo /nonexistent/postgres)")"; do
+		[ -x "$dir/postgres" ] && [ -x "$dir/initdb" ] && [ -x "$dir/pg_ctl" ] || continue
+		version=$("$dir/postgres" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/')
+		if [ "$version" -gt "$best" ]; then best=$version newest=$dir; fi
+	done
+	[ "$best" -ge "$POSTGRES_OLDEST" ] && echo "$newest"
+}
+
+postgres() {
+	[ -n "${POSTLEDGER_TEST_POSTGRES_URL:-}" ] && return
+	postgres_bin >/dev/null && return
+	apt_install postgresql || true
+	postgres_bin >/dev/null || lack "PostgreSQL $POSTGRES_OLDEST or newer (server programs postgres, initdb, pg_ctl; the package postgresql of this system is older or cannot be installed)"
+}
+
+smtp_sink_works() {
+	local program=$1
+	# Without arguments it prints its usage and fails; when it cannot load its
+	# libraries it prints no usage.
+	("$program" 2>&1 || true) | grep -q 'usage:'
+}
+
+# Installing postfix would put a mail server on the machine and remove the one
+# it has, so only the package's files are taken, and the libraries they need.
+smtp_sink() {
+	local program
+	for program in .deps/bin/smtp-sink "$(command -v smtp-sink || true)" /usr/sbin/smtp-sink; do
+		[ -n "$program" ] && [ -x "$program" ] && smtp_sink_works "$program" && return
+	done
+	unpack_smtp_sink || true
+	if ! { [ -x .deps/bin/smtp-sink ] && smtp_sink_works .deps/bin/smtp-sink; }; then
+		lack "smtp-sink (package postfix)"
+	fi
+}
+
+unpack_smtp_sink() {
+	command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+	echo "unpacking smtp-sink from the package postfix"
+	local download
+	download=$(mktemp -d)
+	# apt downloads as a user of its own, who must be able to write here.
+	chmod 777 "$download"
+	(cd "$download" && apt-get -q download postfix) ||
+		{ apt_get update && (cd "$download" && apt-get -q download postfix); } ||
+		{ rm -rf "$download"; return 1; }
+	rm -rf .deps/postfix
+	mkdir -p .deps/bin .deps/postfix
+	dpkg-deb -x "$download"/postfix_*.deb .deps/postfix
+	rm -rf "$download"
+
+	cat >.deps/bin/smtp-sink <<-'WRAPPER'
+		#!/bin/sh
+		# Written by scripts/deps.sh.
+		postfix=$(dirname "$0")/../postfix
+		LD_LIBRARY_PATH=$postfix/usr/lib/postfix exec "$postfix/usr/sbin/smtp-sink" "$@"
+	WRAPPER
+	chmod 755 .deps/bin/smtp-sink
+
+	smtp_sink_works .deps/bin/smtp-sink && return
+	local libraries
+	libraries=$(apt-cache depends --important postfix | awk '/^ +Depends: lib/ { print $2 }')
+	# shellcheck disable=SC2086 # a list of package names
+	apt_install $libraries
+}
+
+# The verifier runs under the system's own Python, which is where the package
+# puts its module; a Python of the user's may come first in PATH.
+dkim_works() { /usr/bin/python3 -c 'import dkim, nacl' 2>/dev/null; }
+
+dkim() {
+	dkim_works && return
+	apt_install python3 python3-dkim || true
+	dkim_works || lack "dkimpy (package python3-dkim, for /usr/bin/python3)"
+}
+
+mailpit() {
+	[ -n "${POSTLEDGER_TEST_MAILPIT_SMTP:-}" ] && [ -n "${POSTLEDGER_TEST_MAILPIT_HTTP:-}" ] && return
+	scripts/gotool.sh mailpit github.com/axllent/mailpit "$MAILPIT_VERSION" ||
+		lack "Mailpit $MAILPIT_VERSION (go install github.com/axllent/mailpit@$MAILPIT_VERSION)"
+}
+
+small_programs() {
+	# flock guards the shared test server, ps-free; both come with util-linux.
+	local program
+	for program in flock setsid; do
+		command -v "$program" >/dev/null || { apt_install util-linux || true; break; }
+	done
+	for program in flock setsid; do
+		command -v "$program" >/dev/null || lack "$program (package util-linux)"
+	done
+}
+
+redis() {
+	command -v redis-server >/dev/null && return
+	apt_install redis-server || true
+	command -v redis-server >/dev/null || lack "redis-server (package redis-server)"
+}
+
+chromium() {
+	local program
+	for program in chromium chromium-browser google-chrome; do
+		command -v "$program" >/dev/null && return
+	done
+	apt_install chromium || true
+	command -v chromium >/dev/null || lack "chromium (package chromium)"
+}
+
+small_programs
+postgres
+smtp_sink
+dkim
+mailpit
+if [ "${DEPS:-}" = all ]; then
+	redis
+	chromium
+fi
+
+if [ "${#missing[@]}" -gt 0 ]; then
+	echo "missing, and could not be installed:" >&2
+	printf '  - %s\n' "${missing[@]}" >&2
+	exit 1
+fi
