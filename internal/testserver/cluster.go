@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -92,6 +93,14 @@ func (c cluster) answers(patience time.Duration) bool {
 	}
 	defer conn.Close(ctx)
 	return conn.Ping(ctx) == nil
+}
+
+// ready tells whether a server that has just been started answers. While it
+// recovers it says so in its pid file; asking that first saves it the refused
+// connections, each of which costs it a process.
+func (c cluster) ready() bool {
+	status, err := os.ReadFile(filepath.Join(c.Data, "postmaster.pid"))
+	return err == nil && strings.HasSuffix(strings.TrimSpace(string(status)), "ready") && c.answers(time.Second)
 }
 
 // createRole makes the role that owns the tests' databases.

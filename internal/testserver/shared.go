@@ -177,7 +177,7 @@ func startShared(tb testing.TB, programs postgresPrograms, dir string) (cluster,
 // its server.
 func awaitShared(c cluster, watcher int) error {
 	deadline := time.Now().Add(startTimeout)
-	for !c.answers(time.Second) {
+	for !c.ready() {
 		var status syscall.WaitStatus
 		if pid, err := syscall.Wait4(watcher, &status, syscall.WNOHANG, nil); err != nil || pid == watcher {
 			return errors.New("the server exited before it was ready")
