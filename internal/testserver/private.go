@@ -44,7 +44,7 @@ const appDatabase = "postledger"
 func PrivatePostgres(tb testing.TB, settings ...string) *PostgresServer {
 	tb.Helper()
 	if _, ok := findPostgres(); !ok && os.Getenv(postgresURLVariable) != "" {
-		tb.Skipf("%s is set and no PostgreSQL is installed: this test must stop a server of its own", postgresURLVariable)
+		tb.Skip("POSTLEDGER_TEST_POSTGRES_URL is set and no PostgreSQL is installed: this test must stop a server of its own")
 	}
 	dir := sharedDir(tb)
 	s := &PostgresServer{
