@@ -75,7 +75,7 @@ trap allow_services EXIT
 postgres_bin() {
 	local dir newest='' version best=0
 	for dir in /usr/lib/postgresql/*/bin "$(dirname "$(command -v postgres || echo /nonexistent/postgres)")"; do
-		[ -x "$dir/postgres" ] && [ -x "$dir/initdb" ] && [ -x "$dir/pg_ctl" ] || continue
+		if ! { [ -x "$dir/postgres" ] && [ -x "$dir/initdb" ] && [ -x "$dir/pg_ctl" ]; }; then continue; fi
 		version=$("$dir/postgres" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/')
 		if [ "$version" -gt "$best" ]; then best=$version newest=$dir; fi
 	done
@@ -155,15 +155,11 @@ mailpit() {
 		lack "Mailpit $MAILPIT_VERSION (go install github.com/axllent/mailpit@$MAILPIT_VERSION)"
 }
 
-small_programs() {
-	# flock guards the shared test server, ps-free; both come with util-linux.
-	local program
-	for program in flock setsid; do
-		command -v "$program" >/dev/null || { apt_install util-linux || true; break; }
-	done
-	for program in flock setsid; do
-		command -v "$program" >/dev/null || lack "$program (package util-linux)"
-	done
+# It guards the server that test processes share.
+flock_program() {
+	command -v flock >/dev/null && return
+	apt_install util-linux || true
+	command -v flock >/dev/null || lack "flock (package util-linux)"
 }
 
 redis() {
@@ -181,7 +177,7 @@ chromium() {
 	command -v chromium >/dev/null || lack "chromium (package chromium)"
 }
 
-small_programs
+flock_program
 postgres
 smtp_sink
 dkim

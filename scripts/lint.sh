@@ -15,7 +15,7 @@ unformatted=$(git ls-files -z --cached --others --exclude-standard -- '*.go' |
 	xargs -0 --no-run-if-empty .deps/bin/gofumpt -l)
 if [ -n "$unformatted" ]; then
 	echo "not formatted (run .deps/bin/gofumpt -w on them):" >&2
-	printf '  %s\n' $unformatted >&2
+	printf '%s\n' "$unformatted" | sed 's/^/  /' >&2
 	exit 1
 fi
 
