@@ -14,7 +14,7 @@ CREATE TABLE ledger_state (
   ledger_id      uuid    NOT NULL,
   state          text    NOT NULL CHECK (state IN ('open', 'restoring')),
   restored_at    bigint,
-  oldest_binary  text    NOT NULL
+  oldest_binary  bigint  NOT NULL
 );
 
 CREATE TABLE settings (

@@ -9,7 +9,7 @@ CREATE TABLE ledger_state (
   ledger_id      BLOB    NOT NULL,
   state          TEXT    NOT NULL CHECK (state IN ('open', 'restoring')),
   restored_at    INTEGER,
-  oldest_binary  TEXT    NOT NULL
+  oldest_binary  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE settings (

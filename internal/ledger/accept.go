@@ -1,0 +1,382 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// NewMessage is one validated message with its deliveries, ready to be
+// written. CreatedAt and each delivery's due time are filled in by Accept.
+type NewMessage struct {
+	Message    postledger.Message
+	Content    postledger.Content
+	Deliveries []postledger.Delivery
+	// Key and Fingerprint identify a request that may be repeated; no key
+	// means that a repetition is a new message.
+	Key         string
+	Fingerprint string
+}
+
+// AcceptRequest is what commits as one: new messages are written all or none.
+type AcceptRequest struct {
+	AppID     postledger.ID
+	APIKeyID  postledger.ID
+	ProfileID postledger.ID
+	// Revision is the profile's revision the request was validated against.
+	Revision int64
+	// Quota bounds recipients in any 1,440 minutes; nil means no bound.
+	Quota *int64
+	// TrustedHTML is what the request's HTML was treated as.
+	TrustedHTML bool
+	BatchID     postledger.ID
+	Messages    []NewMessage
+	Audit       postledger.AuditEvent
+}
+
+// AcceptedItem is the answer for one message of a request.
+type AcceptedItem struct {
+	MessageID postledger.ID
+	BatchID   postledger.ID
+	// Replayed says that the key was known and nothing new was written.
+	Replayed bool
+	// Gone says that the key is known and its message is not kept any more.
+	Gone bool
+}
+
+// Accepted is the answer for a request.
+type Accepted struct {
+	Items     []AcceptedItem
+	CreatedAt time.Time
+}
+
+// Errors of Accept that say what the caller did.
+var (
+	// ErrProfileChanged: the profile was changed since the request was validated.
+	ErrProfileChanged = errors.New("the profile was changed meanwhile")
+	ErrProfileGone    = errors.New("the profile was removed")
+	ErrNotGranted     = errors.New("the app may not use this profile")
+	ErrKeyRevoked     = errors.New("the API key was revoked or has expired")
+	// ErrFateUnknown: COMMIT got no answer and it could not be found out what
+	// became of it.
+	ErrFateUnknown = errors.New("the fate of the commit is unknown")
+)
+
+// MismatchError: a key was used before for another request.
+type MismatchError struct{ Index int }
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("item %d: the idempotency key belongs to another request", e.Index)
+}
+
+// QuotaError: the request would pass the limit of recipients in 1,440 minutes.
+type QuotaError struct {
+	Limit, Used, Requested int64
+	// ResetsAt is when enough of the window will have passed; zero when the
+	// request alone is over the limit.
+	ResetsAt time.Time
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("quota exceeded: %d of %d used, %d requested", e.Used, e.Limit, e.Requested)
+}
+
+// Accept writes a request: message, deliveries, key, quota, audit and counters
+// in one transaction, which it may share with other requests that arrive at
+// the same time. It returns only when the commit is known. A lost COMMIT is
+// looked up; when that fails too the error is ErrFateUnknown.
+func (l *Ledger) Accept(ctx context.Context, r *AcceptRequest) (Accepted, error) {
+	if l.writer != nil {
+		return l.acceptSQLite(ctx, r)
+	}
+	return l.accepts.do(ctx, r)
+}
+
+// Signals between the steps of a group; none leaves this package.
+var (
+	// errKeyRace: another process committed one of the keys meanwhile; the
+	// next look will see it.
+	errKeyRace = errors.New("idempotency key race")
+	// errGroupQuota: the group as a whole passes a quota; each is tried alone.
+	errGroupQuota = errors.New("group over quota")
+)
+
+// answer collects one request's result inside a group.
+type answer struct {
+	req   *AcceptRequest
+	out   Accepted
+	err   error
+	fresh []int // indexes of messages that are new
+}
+
+// acceptGroup writes every request of the group that can be written. The
+// order is fixed: keys, rows, audit, counters, and the quota row last, so that
+// the one row all accepts of a profile share is locked for the commit only.
+func acceptGroup(ctx context.Context, t *tx, group []*answer) error {
+	now, err := t.nowMicros(ctx)
+	if err != nil {
+		return err
+	}
+	if err := resolveKeys(ctx, t, group); err != nil {
+		return err
+	}
+	if err := checkPolicy(ctx, t, group, now); err != nil {
+		return err
+	}
+	live := group[:0:0]
+	for _, a := range group {
+		a.out.CreatedAt = fromMicros(now)
+		if a.err == nil && len(a.fresh) > 0 {
+			live = append(live, a)
+		}
+	}
+	if len(live) == 0 {
+		return nil
+	}
+	if t.dialect == postgres {
+		err = insertPostgres(ctx, t, live, now)
+	} else {
+		err = insertSQLite(ctx, t, live, now)
+	}
+	if err != nil {
+		return err
+	}
+	if err := countAccepted(ctx, t, live, now); err != nil {
+		return err
+	}
+	return chargeQuotas(ctx, t, live, now)
+}
+
+type appKey struct {
+	app postledger.ID
+	key string
+}
+
+// resolveKeys finds which messages are new. One key twice in a request is
+// refused earlier, at validation.
+func resolveKeys(ctx context.Context, t *tx, group []*answer) error {
+	var apps []postledger.ID
+	var keys []string
+	for _, a := range group {
+		for i := range a.req.Messages {
+			if k := a.req.Messages[i].Key; k != "" {
+				apps, keys = append(apps, a.req.AppID), append(keys, k)
+			}
+		}
+	}
+	known, err := lookupKeys(ctx, t, apps, keys)
+	if err != nil {
+		return fmt.Errorf("look up idempotency keys: %w", err)
+	}
+	for _, a := range group {
+		a.out.Items = make([]AcceptedItem, len(a.req.Messages))
+		a.fresh = a.fresh[:0]
+		a.err = nil
+		for i := range a.req.Messages {
+			m := &a.req.Messages[i]
+			k, ok := known[appKey{a.req.AppID, m.Key}]
+			switch {
+			case m.Key == "" || !ok:
+				a.out.Items[i] = AcceptedItem{MessageID: m.Message.ID, BatchID: m.Message.BatchID}
+				a.fresh = append(a.fresh, i)
+			case k.fingerprint != m.Fingerprint:
+				a.err = &MismatchError{Index: i}
+			default:
+				a.out.Items[i] = AcceptedItem{MessageID: k.message, BatchID: k.batch, Replayed: true, Gone: k.gone}
+			}
+		}
+	}
+	return nil
+}
+
+// knownKey is a row of idempotency_keys; gone says that its message is not kept any more.
+type knownKey struct {
+	fingerprint    string
+	message, batch postledger.ID
+	gone           bool
+}
+
+// LookupKey answers for one key without writing anything.
+func (l *Ledger) LookupKey(ctx context.Context, app postledger.ID, key, fingerprint string) (AcceptedItem, bool, error) {
+	known, err := lookupKeys(ctx, l.read(), []postledger.ID{app}, []string{key})
+	if err != nil {
+		return AcceptedItem{}, false, fmt.Errorf("look up idempotency key: %w", err)
+	}
+	k, ok := known[appKey{app, key}]
+	if !ok {
+		return AcceptedItem{}, false, nil
+	}
+	if fingerprint != "" && k.fingerprint != fingerprint {
+		return AcceptedItem{}, true, &MismatchError{}
+	}
+	return AcceptedItem{MessageID: k.message, BatchID: k.batch, Replayed: true, Gone: k.gone}, true, nil
+}
+
+func lookupKeys(ctx context.Context, t *tx, apps []postledger.ID, keys []string) (map[appKey]knownKey, error) {
+	known := map[appKey]knownKey{}
+	scan := func(rows *sql.Rows) error {
+		var k appKey
+		var v knownKey
+		if err := rows.Scan(&k.app, &k.key, &v.fingerprint, &v.message, &v.batch, &v.gone); err != nil {
+			return err
+		}
+		known[k] = v
+		return nil
+	}
+	const columns = `SELECT k.app_id, k.key, k.fingerprint, k.message_id, k.batch_id, m.id IS NULL
+		FROM idempotency_keys k LEFT JOIN messages m ON m.id = k.message_id `
+	if len(keys) == 0 {
+		return known, nil
+	}
+	if t.dialect == postgres {
+		return known, t.each(ctx, scan, columns+`JOIN unnest($1::uuid[], $2::text[]) AS q(app_id, key)
+			ON k.app_id = q.app_id AND k.key = q.key`, apps, keys)
+	}
+	for i := range keys {
+		if err := t.each(ctx, scan, columns+`WHERE k.app_id = ? AND k.key = ?`, apps[i], keys[i]); err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+// policyKey is what one look at the policy tables answers for.
+type policyKey struct{ app, profile, apiKey postledger.ID }
+
+// checkPolicy repeats, inside the transaction, what was checked when the
+// request came in: a removed profile or a revoked grant or key refuses it.
+func checkPolicy(ctx context.Context, t *tx, group []*answer, now int64) error {
+	seen := map[policyKey]policy{}
+	for _, a := range group {
+		if a.err != nil || len(a.fresh) == 0 {
+			continue
+		}
+		k := policyKey{a.req.AppID, a.req.ProfileID, a.req.APIKeyID}
+		p, ok := seen[k]
+		if !ok {
+			var err error
+			if p, err = readPolicy(ctx, t, k, now); err != nil {
+				return fmt.Errorf("check policy: %w", err)
+			}
+			seen[k] = p
+		}
+		switch {
+		case !p.keyValid:
+			a.err = ErrKeyRevoked
+		case p.revision == 0:
+			a.err = ErrProfileGone
+		case !p.granted:
+			a.err = ErrNotGranted
+		case p.revision != a.req.Revision || p.trusted != a.req.TrustedHTML || !equalPtr(p.quota, a.req.Quota, p.hasQuota):
+			a.err = ErrProfileChanged
+		}
+	}
+	return nil
+}
+
+// equalPtr compares a grant's own quota, when it has one, with what the
+// request was validated against; a profile's quota is covered by its revision.
+func equalPtr(grant, req *int64, has bool) bool {
+	return !has || (req != nil && *grant == *req)
+}
+
+type policy struct {
+	revision int64
+	granted  bool
+	trusted  bool
+	keyValid bool
+	hasQuota bool
+	quota    *int64
+}
+
+// readPolicy: an app without any grant may use the default profile only; an
+// app with grants may use what they name.
+func readPolicy(ctx context.Context, t *tx, k policyKey, now int64) (policy, error) {
+	var p policy
+	var revision, quota sql.NullInt64
+	var trusted sql.NullBool
+	err := t.row(ctx, []any{&revision, &p.granted, &trusted, &quota, &p.keyValid}, `
+		SELECT p.revision,
+			g.app_id IS NOT NULL OR (p.is_default AND NOT EXISTS (
+				SELECT 1 FROM app_profiles o WHERE o.app_id = a.id AND o.revoked_at IS NULL)),
+			g.trusted_html, g.quota,
+			CAST(? AS `+t.idType()+`) IS NULL OR EXISTS (SELECT 1 FROM api_keys k WHERE k.id = ? AND k.revoked_at IS NULL
+				AND (k.expires_at IS NULL OR k.expires_at > ?))
+		FROM apps a
+		LEFT JOIN profiles p ON p.id = ? AND p.removed_at IS NULL
+		LEFT JOIN app_profiles g ON g.app_id = a.id AND g.profile_id = p.id AND g.revoked_at IS NULL
+		WHERE a.id = ? AND a.removed_at IS NULL`,
+		nullID(k.apiKey), nullID(k.apiKey), now, k.profile, k.app)
+	if errors.Is(err, sql.ErrNoRows) {
+		return policy{}, nil // the app is gone, and its keys with it
+	}
+	p.revision = revision.Int64
+	p.trusted = trusted.Bool
+	if quota.Valid {
+		p.hasQuota, p.quota = true, &quota.Int64
+	}
+	return p, err
+}
+
+func (t *tx) idType() string {
+	if t.dialect == postgres {
+		return "uuid"
+	}
+	return "BLOB"
+}
+
+type countKey struct {
+	app, profile postledger.ID
+	lane         postledger.Lane
+}
+
+func compareIDs(a, b postledger.ID) int { return slices.Compare(a[:], b[:]) }
+
+// countAccepted writes accept's own count, which books compares with the rows.
+func countAccepted(ctx context.Context, t *tx, live []*answer, now int64) error {
+	type sum struct{ messages, deliveries int64 }
+	sums := map[countKey]sum{}
+	for _, a := range live {
+		for _, i := range a.fresh {
+			m := &a.req.Messages[i]
+			k := countKey{a.req.AppID, a.req.ProfileID, m.Message.Lane}
+			s := sums[k]
+			sums[k] = sum{s.messages + 1, s.deliveries + int64(len(m.Deliveries))}
+		}
+	}
+	keys := make([]countKey, 0, len(sums))
+	for k := range sums {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b countKey) int {
+		if c := compareIDs(a.app, b.app); c != 0 {
+			return c
+		}
+		if c := compareIDs(a.profile, b.profile); c != 0 {
+			return c
+		}
+		return slices.Compare([]byte(a.lane), []byte(b.lane))
+	})
+	for _, k := range keys {
+		s := sums[k]
+		if _, err := t.exec(ctx, `INSERT INTO accept_counts (hour, app_id, profile_id, lane, messages, deliveries)
+			VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (hour, app_id, profile_id, lane) DO UPDATE SET
+				messages = accept_counts.messages + excluded.messages,
+				deliveries = accept_counts.deliveries + excluded.deliveries`,
+			now/microsPerHour, k.app, k.profile, string(k.lane), s.messages, s.deliveries); err != nil {
+			return fmt.Errorf("count accepted: %w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	microsPerHour   = int64(time.Hour / time.Microsecond)
+	microsPerMinute = int64(time.Minute / time.Microsecond)
+)

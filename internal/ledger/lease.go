@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// ClaimKey is what claims go by: never over a global order, so that a large
+// backlog of one profile or app cannot stand before another's.
+type ClaimKey struct {
+	Profile postledger.ID
+	Lane    postledger.Lane
+	App     postledger.ID
+}
+
+// Cursor is a place in the due order of one ClaimKey. A claim that starts
+// after the last row it took does not walk over the dead index entries before
+// it, which a long transaction elsewhere would keep from being cleaned. Rows
+// that become due behind it (retries) are found when the caller resets it.
+type Cursor struct {
+	Due int64
+	ID  postledger.ID
+}
+
+// Want asks for up to N deliveries of a key that are due, after a cursor.
+// Envelopes are leased whole, so one answer may exceed N by an envelope.
+type Want struct {
+	Key   ClaimKey
+	N     int
+	After Cursor
+}
+
+// Leased is a delivery whose lease has been committed.
+type Leased struct {
+	postledger.Delivery
+	// Uncharged is how many uncharged returns in a row it has behind it.
+	Uncharged int
+}
+
+// Claimed is the answer to one Want.
+type Claimed struct {
+	Leased []Leased
+	// After is where the next claim may start.
+	After Cursor
+	// Short says that no more rows are due after the cursor.
+	Short bool
+}
+
+// Lease claims deliveries for worker: they are committed as sending, under a
+// new fence, when it returns. It claims nothing while the ledger is being
+// marked as restored, nor for a worker whose row is missing or has ended.
+func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) ([]Claimed, error) {
+	var out []Claimed
+	err := l.write(ctx, func(ctx context.Context, t *tx) error {
+		out = make([]Claimed, len(wants))
+		for i := range out {
+			out[i].After = wants[i].After
+		}
+		if t.dialect == postgres {
+			return leasePostgres(ctx, t, worker, wants, out)
+		}
+		return leaseSQLite(ctx, t, worker, wants, out)
+	})
+	if err != nil {
+		// A lease whose COMMIT got no answer may exist: its rows are then
+		// found by Leases(worker) and returned by their living owner.
+		return nil, fmt.Errorf("lease deliveries: %w", err)
+	}
+	return out, nil
+}
+
+// leasedColumns is what a worker needs of a delivery, in scanLeased's order.
+const leasedColumns = `d.id, d.message_id, d.envelope_id, d.app_id, d.profile_id, d.lane, d.kind, d.position,
+	d.address, d.display_name, d.fence, d.attempts, d.uncharged, d.created_at, d.leased_at, d.first_charged_at,
+	d.expires_at, d.dated_at, d.address_folded`
+
+// leasedColumnsSQLite is the same list for RETURNING, which knows no alias there.
+var leasedColumnsSQLite = strings.ReplaceAll(leasedColumns, "d.", "")
+
+func scanLeased(rows *sql.Rows, d *Leased, more ...any) error {
+	d.Status = postledger.StatusSending
+	return rows.Scan(append([]any{
+		&d.ID, &d.MessageID, &d.EnvelopeID, &d.AppID, &d.ProfileID, &d.Lane, &d.Kind, &d.Position,
+		&d.Address, &d.DisplayName, &d.Fence, &d.Attempts, &d.Uncharged, timeColumn{&d.CreatedAt}, timeColumn{&d.LeasedAt},
+		timeColumn{&d.FirstChargedAt}, timeColumn{&d.ExpiresAt}, timeColumn{&d.DatedAt}, &d.AddressFolded,
+	}, more...)...)
+}
+
+// Leases lists the deliveries a worker holds, in id order after a cursor.
+func (l *Ledger) Leases(ctx context.Context, worker, after postledger.ID, limit int) ([]Leased, error) {
+	var out []Leased
+	err := l.read().each(ctx, func(rows *sql.Rows) error {
+		var d Leased
+		err := scanLeased(rows, &d)
+		out = append(out, d)
+		return err
+	}, `SELECT `+leasedColumns+` FROM deliveries d WHERE d.lease_worker = ? AND d.id > ? ORDER BY d.id LIMIT ?`,
+		worker, after[:], limit)
+	if err != nil {
+		return nil, fmt.Errorf("list leases: %w", err)
+	}
+	return out, nil
+}
+
+// Waiting lists every key that has queued deliveries, due or not. It jumps
+// from key to key through the due index, from its far end: the entry it lands
+// on is a key's last, which is the one least likely to be dead.
+func (l *Ledger) Waiting(ctx context.Context) ([]ClaimKey, error) {
+	var out []ClaimKey
+	t := l.read()
+	scan := func(rows *sql.Rows) error {
+		var k ClaimKey
+		err := rows.Scan(&k.Profile, &k.Lane, &k.App)
+		out = append(out, k)
+		return err
+	}
+	var err error
+	if t.dialect == postgres {
+		err = t.each(ctx, scan, `WITH RECURSIVE k AS (
+			(SELECT profile_id, lane, app_id FROM deliveries WHERE due_at IS NOT NULL
+				ORDER BY profile_id DESC, lane DESC, app_id DESC, due_at DESC, id DESC LIMIT 1)
+			UNION ALL
+			SELECT n.* FROM k CROSS JOIN LATERAL (
+				SELECT d.profile_id, d.lane, d.app_id FROM deliveries d
+				WHERE d.due_at IS NOT NULL AND (d.profile_id, d.lane, d.app_id) < (k.profile_id, k.lane, k.app_id)
+				ORDER BY d.profile_id DESC, d.lane DESC, d.app_id DESC, d.due_at DESC, d.id DESC LIMIT 1) n)
+			SELECT profile_id, lane, app_id FROM k`)
+	} else {
+		const first = `SELECT profile_id, lane, app_id FROM deliveries WHERE due_at IS NOT NULL `
+		const last = `ORDER BY profile_id DESC, lane DESC, app_id DESC, due_at DESC, id DESC LIMIT 1`
+		err = t.each(ctx, scan, first+last)
+		for err == nil {
+			n := len(out)
+			if n == 0 {
+				break
+			}
+			k := out[n-1]
+			err = t.each(ctx, scan, first+`AND (profile_id, lane, app_id) < (?, ?, ?) `+last, k.Profile, string(k.Lane), k.App)
+			if len(out) == n {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scan waiting keys: %w", err)
+	}
+	return out, nil
+}
+
+// NextDue is how long until the key's oldest waiting delivery is due (zero or
+// less: now); ok is false when none waits.
+func (l *Ledger) NextDue(ctx context.Context, k ClaimKey) (in time.Duration, ok bool, err error) {
+	t := l.read()
+	now, err := t.nowMicros(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	var due sql.NullInt64
+	err = t.row(ctx, []any{&due}, `SELECT min(due_at) FROM deliveries
+		WHERE profile_id = ? AND lane = ? AND app_id = ? AND due_at IS NOT NULL`, k.Profile, string(k.Lane), k.App)
+	if err != nil {
+		return 0, false, fmt.Errorf("read next due: %w", err)
+	}
+	return time.Duration(due.Int64-now) * time.Microsecond, due.Valid, nil
+}

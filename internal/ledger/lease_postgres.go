@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/postledger/postledger"
+)
+
+// leasePostgres claims all wants with one statement. Single-recipient
+// envelopes (id = envelope_id) are leased by it; the others are only locked,
+// and leased by completeEnvelopes once all their members are.
+func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, wants []Want, out []Claimed) error {
+	n := len(wants)
+	profiles, apps, lanes := make([]postledger.ID, n), make([]postledger.ID, n), make([]string, n)
+	dues, ids, limits := make([]int64, n), make([][16]byte, n), make([]int32, n)
+	for i, w := range wants {
+		profiles[i], apps[i], lanes[i] = w.Key.Profile, w.Key.App, string(w.Key.Lane)
+		dues[i], ids[i], limits[i] = w.After.Due, w.After.ID, int32(w.N)
+	}
+	taken := make([]int, n)
+	var shared []envelopeRef
+	err := t.each(ctx, func(rows *sql.Rows) error {
+		var ord int
+		var cur Cursor
+		var id, envelope, message postledger.ID
+		var d Leased
+		var leased bool
+		// Columns of d are NULL for a member of a shared envelope.
+		if err := scanClaim(rows, &ord, &cur, &id, &envelope, &message, &leased, &d); err != nil {
+			return err
+		}
+		taken[ord]++
+		cur.ID = id
+		if cur.after(out[ord].After) {
+			out[ord].After = cur
+		}
+		if leased {
+			out[ord].Leased = append(out[ord].Leased, d)
+		} else {
+			shared = append(shared, envelopeRef{ord, envelope, message})
+		}
+		return nil
+	}, `WITH want AS (
+			SELECT w.* FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::bigint[], $6::uuid[], $7::int[])
+				WITH ORDINALITY AS w(profile_id, lane, app_id, after_due, after_id, n, ord)
+			WHERE EXISTS (SELECT 1 FROM ledger_state s WHERE s.one = 1 AND s.state = 'open')
+				AND EXISTS (SELECT 1 FROM workers v WHERE v.id = $1 AND v.ended_at IS NULL)),
+		c AS MATERIALIZED (
+			SELECT x.*, w.ord FROM want w CROSS JOIN LATERAL (
+				SELECT d.id, d.envelope_id, d.message_id, d.due_at FROM deliveries d
+				WHERE d.profile_id = w.profile_id AND d.lane = w.lane AND d.app_id = w.app_id
+					AND d.due_at IS NOT NULL AND d.due_at <= now_us() AND (d.due_at, d.id) > (w.after_due, w.after_id)
+				ORDER BY d.due_at, d.id LIMIT w.n FOR UPDATE SKIP LOCKED) x),
+		d AS (
+			UPDATE deliveries t SET status = 'sending', due_at = NULL, fence = t.fence + 1,
+				lease_worker = $1, leased_at = now_us()
+			FROM c WHERE t.id = c.id AND c.envelope_id = c.id
+			RETURNING t.*)
+		SELECT c.ord - 1, c.due_at, c.id, c.envelope_id, c.message_id, d.id IS NOT NULL, `+leasedColumns+`
+		FROM c LEFT JOIN d ON d.id = c.id ORDER BY c.ord, c.due_at, c.id`,
+		worker, profiles, lanes, apps, dues, ids, limits)
+	if err != nil {
+		return err
+	}
+	for i := range out {
+		out[i].Short = taken[i] < wants[i].N
+	}
+	return completeEnvelopes(ctx, t, worker, shared, out)
+}
+
+// envelopeRef is an envelope with several recipients that a claim met.
+type envelopeRef struct {
+	ord               int
+	envelope, message postledger.ID
+}
+
+// after reports whether c lies behind o in the due order.
+func (c Cursor) after(o Cursor) bool {
+	return c.Due > o.Due || (c.Due == o.Due && compareIDs(c.ID, o.ID) > 0)
+}
+
+// scanClaim scans one row of the claim; the delivery's columns are NULL for a
+// row that was only locked.
+func scanClaim(rows *sql.Rows, ord *int, cur *Cursor, id, envelope, message *postledger.ID, leased *bool, d *Leased) error {
+	var lane, kind, address, name, folded sql.NullString
+	var position, attempts, uncharged, fence sql.NullInt64
+	err := rows.Scan(ord, &cur.Due, id, envelope, message, leased,
+		&d.ID, &d.MessageID, &d.EnvelopeID, &d.AppID, &d.ProfileID, &lane, &kind, &position,
+		&address, &name, &fence, &attempts, &uncharged, timeColumn{&d.CreatedAt}, timeColumn{&d.LeasedAt},
+		timeColumn{&d.FirstChargedAt}, timeColumn{&d.ExpiresAt}, timeColumn{&d.DatedAt}, &folded)
+	d.Status = postledger.StatusSending
+	d.Lane, d.Kind = postledger.Lane(lane.String), postledger.RecipientKind(kind.String)
+	d.Address, d.DisplayName, d.AddressFolded = address.String, name.String, folded.String
+	d.Position, d.Attempts, d.Uncharged, d.Fence = int(position.Int64), int(attempts.Int64), int(uncharged.Int64), fence.Int64
+	return err
+}
+
+// completeEnvelopes leases whole envelopes of several recipients. A member
+// that another transaction holds (a cancel, or another process's claim that
+// met the envelope's other half) leaves the envelope for the next claim:
+// waiting for it could make two claims wait for each other.
+func completeEnvelopes(ctx context.Context, t *tx, worker postledger.ID, refs []envelopeRef, out []Claimed) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	ord := map[postledger.ID]int{}
+	var envelopes, messages []postledger.ID
+	for _, r := range refs {
+		if _, ok := ord[r.envelope]; !ok {
+			ord[r.envelope] = r.ord
+			envelopes, messages = append(envelopes, r.envelope), append(messages, r.message)
+		}
+	}
+	const members = `FROM deliveries d WHERE d.message_id = ANY($1) AND d.envelope_id = ANY($2) AND d.status = 'queued'`
+	held := map[postledger.ID][]postledger.ID{}
+	if err := t.each(ctx, func(rows *sql.Rows) error {
+		var id, envelope postledger.ID
+		err := rows.Scan(&id, &envelope)
+		held[envelope] = append(held[envelope], id)
+		return err
+	}, `SELECT d.id, d.envelope_id `+members+` ORDER BY d.id FOR UPDATE SKIP LOCKED`, messages, envelopes); err != nil {
+		return err
+	}
+	if err := t.each(ctx, func(rows *sql.Rows) error {
+		var envelope postledger.ID
+		var n int
+		err := rows.Scan(&envelope, &n)
+		if n != len(held[envelope]) {
+			delete(held, envelope)
+		}
+		return err
+	}, `SELECT d.envelope_id, count(*) `+members+` GROUP BY d.envelope_id`, messages, envelopes); err != nil {
+		return err
+	}
+	var ids []postledger.ID
+	for _, m := range held {
+		ids = append(ids, m...)
+	}
+	return t.each(ctx, func(rows *sql.Rows) error {
+		var d Leased
+		err := scanLeased(rows, &d)
+		o := ord[d.EnvelopeID]
+		out[o].Leased = append(out[o].Leased, d)
+		return err
+	}, `WITH d AS (UPDATE deliveries SET status = 'sending', due_at = NULL, fence = fence + 1,
+			lease_worker = $1, leased_at = now_us() WHERE id = ANY($2) RETURNING *)
+		SELECT `+leasedColumns+` FROM d ORDER BY d.envelope_id, d.position`, worker, ids)
+}

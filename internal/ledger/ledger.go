@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// Options tune a ledger; the zero value suits a server.
+type Options struct {
+	// Now is SQLite's clock; time.Now when nil. PostgreSQL uses its own.
+	Now func() time.Time
+	// Connections bounds the PostgreSQL pool (default 16): one for the
+	// leaser, one for the settler, one for the accept batcher, the rest for
+	// reads, administration and recovery.
+	Connections int
+	Log         *slog.Logger
+}
+
+// Ledger is an open database. Its methods may be called from any goroutine.
+type Ledger struct {
+	dialect dialect
+	db      *sql.DB // PostgreSQL: the pool. SQLite: readers.
+	writer  *writer // SQLite only: the one goroutine that writes.
+	accepts *acceptBatcher
+	now     func() time.Time
+	ids     postledger.IDSource
+	log     *slog.Logger
+	// writeDSN opens SQLite for writing: the writer's and the migrations'.
+	writeDSN string
+	release  func() error
+}
+
+// Errors of opening a ledger.
+var (
+	ErrBadURL = errors.New("database must be sqlite://PATH or postgres://…")
+	// ErrInUse: another process serves this SQLite file.
+	ErrInUse = errors.New("the SQLite ledger is in use by another process")
+)
+
+// Open connects to the database at url: sqlite://path/to/file.db or a
+// postgres:// URL. It does not migrate; see Migrate and CheckSchema.
+func Open(ctx context.Context, url string, o Options) (*Ledger, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Connections == 0 {
+		o.Connections = 16
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Ledger{now: o.Now, log: o.Log}
+	var err error
+	switch {
+	case strings.HasPrefix(url, "sqlite://"):
+		err = l.openSQLite(ctx, strings.TrimPrefix(url, "sqlite://"))
+	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		err = l.openPostgres(ctx, url, o.Connections)
+	default:
+		err = ErrBadURL
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	l.accepts = newAcceptBatcher(l)
+	return l, nil
+}
+
+// Close waits for writes under way and closes the database.
+func (l *Ledger) Close() error {
+	l.accepts.close()
+	var errs []error
+	if l.writer != nil {
+		errs = append(errs, l.writer.close())
+	}
+	errs = append(errs, l.db.Close())
+	if l.release != nil {
+		errs = append(errs, l.release())
+	}
+	return errors.Join(errs...)
+}
+
+// SQLite reports whether this is the embedded database.
+func (l *Ledger) SQLite() bool { return l.dialect == sqlite }
+
+// NewID makes an id for a row that is about to be written.
+func (l *Ledger) NewID() postledger.ID { return l.ids.Next(l.now()) }
+
+// Ping reports whether the database answers.
+func (l *Ledger) Ping(ctx context.Context) error {
+	if err := l.db.PingContext(ctx); err != nil {
+		return fmt.Errorf("ping ledger: %w", err)
+	}
+	return nil
+}
+
+// Stats is the state of the connection pool, for metrics.
+func (l *Ledger) Stats() sql.DBStats { return l.db.Stats() }
+
+// write runs fn in a transaction: on SQLite inside the writer's group commit,
+// under a savepoint of its own; on PostgreSQL in one of its own, repeated
+// whole when the server chose it as a deadlock's victim.
+func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error) error {
+	if l.writer != nil {
+		return l.writer.do(ctx, fn)
+	}
+	return l.inPostgresTx(ctx, fn)
+}
+
+// read runs fn outside any transaction of its own.
+func (l *Ledger) read() *tx {
+	return &tx{dialect: l.dialect, q: l.db, clock: l.now}
+}
+
+// Now is the clock that due times and expiry are measured by.
+func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
+	us, err := l.read().nowMicros(ctx)
+	return fromMicros(us), err
+}

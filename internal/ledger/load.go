@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/postledger/postledger"
+)
+
+// Loaded is what is needed to build a message's bytes.
+type Loaded struct {
+	postledger.Message
+	Content postledger.Content
+	// ContentMissing is set when retention has purged the content.
+	ContentMissing bool
+	// Visible are the recipients its To and Cc headers show, in order; it is
+	// filled for messages with several recipients only.
+	Visible []VisibleRecipient
+}
+
+// VisibleRecipient is one entry of a To or Cc header.
+type VisibleRecipient struct {
+	Kind    postledger.RecipientKind
+	Name    string
+	Address string
+}
+
+const messageColumns = `m.id, m.app_id, m.api_key_id, m.request_id, m.profile_id, m.profile_name, m.tenant, m.locale, m.lane,
+	m.batch_id, m.ref_scope, m.ref_id, m.category, m.subject, m.header_message_id, m.size_bytes, m.recipients,
+	m.actor_type, m.actor_id, m.actor_name, m.send_at, m.expires_at, m.created_at, m.settled_at, m.content_purged_at, m.resend_of`
+
+// messageDest is where messageColumns scan to.
+func messageDest(m *postledger.Message) []any {
+	return []any{
+		&m.ID, &m.AppID, &m.APIKeyID, &m.RequestID, &m.ProfileID, &m.ProfileName, &m.Tenant, &m.Locale, &m.Lane,
+		&m.BatchID, &m.RefScope, &m.RefID, &m.Category, &m.Subject, &m.HeaderMessageID, &m.SizeBytes, &m.Recipients,
+		&m.Actor.Type, &m.Actor.ID, &m.Actor.Name, timeColumn{&m.SendAt}, timeColumn{&m.ExpiresAt}, timeColumn{&m.CreatedAt},
+		timeColumn{&m.SettledAt}, timeColumn{&m.ContentPurgedAt}, &m.ResendOf,
+	}
+}
+
+// LoadMessages reads messages with their content by primary key, in one query
+// a table for all of them.
+func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID) (map[postledger.ID]*Loaded, error) {
+	out := make(map[postledger.ID]*Loaded, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	t := l.read()
+	where, args := t.anyOf("m.id", ids)
+	var several []postledger.ID
+	err := t.each(ctx, func(rows *sql.Rows) error {
+		m := new(Loaded)
+		var c contentColumns
+		var text sql.NullString
+		var html, headers, fromName, replyTo, attachments sql.NullString
+		if err := rows.Scan(append(messageDest(&m.Message), &text, &html, &headers, &fromName, &replyTo, &attachments)...); err != nil {
+			return err
+		}
+		m.ContentMissing = !text.Valid
+		c.text, c.html, c.headers = text.String, html.String, headers.String
+		c.fromName, c.replyTo, c.attachments = fromName.String, replyTo.String, attachments.String
+		var err error
+		if m.Content, err = c.decode(); err != nil {
+			return fmt.Errorf("message %s: %w", m.ID, err)
+		}
+		if m.Recipients > 1 {
+			several = append(several, m.ID)
+		}
+		out[m.ID] = m
+		return nil
+	}, `SELECT `+messageColumns+`, c.text_body, c.html_body, c.headers, c.from_name, c.reply_to, c.attachments
+		FROM messages m LEFT JOIN message_contents c ON c.message_id = m.id WHERE `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("load messages: %w", err)
+	}
+	if len(several) == 0 {
+		return out, nil
+	}
+	where, args = t.anyOf("message_id", several)
+	err = t.each(ctx, func(rows *sql.Rows) error {
+		var id postledger.ID
+		var v VisibleRecipient
+		if err := rows.Scan(&id, &v.Kind, &v.Name, &v.Address); err != nil {
+			return err
+		}
+		out[id].Visible = append(out[id].Visible, v)
+		return nil
+	}, `SELECT message_id, kind, display_name, address FROM deliveries WHERE `+where+` AND kind <> 'bcc' ORDER BY message_id, position`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("load recipients: %w", err)
+	}
+	return out, nil
+}
+
+// anyOf is "column is one of ids" in the dialect's cheapest form.
+func (t *tx) anyOf(column string, ids []postledger.ID) (string, []any) {
+	if t.dialect == postgres {
+		return column + " = ANY(?)", []any{ids}
+	}
+	list, args := in(nil, ids)
+	return column + " IN " + list, args
+}

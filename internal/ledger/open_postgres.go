@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+func (l *Ledger) openPostgres(ctx context.Context, url string, connections int) error {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return fmt.Errorf("parse database URL: %w", redactURL(err))
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = 10 * time.Second
+	}
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "postledger"
+	}
+	// What we promised must be on the disk, whatever the server's default.
+	cfg.RuntimeParams["synchronous_commit"] = "on"
+	cfg.RuntimeParams["timezone"] = "UTC"
+	l.db = stdlib.OpenDB(*cfg)
+	l.db.SetMaxOpenConns(connections)
+	l.db.SetMaxIdleConns(connections)
+	l.db.SetConnMaxLifetime(time.Hour)
+	l.dialect = postgres
+	if err := l.db.PingContext(ctx); err != nil {
+		l.db.Close()
+		return fmt.Errorf("connect: %w", redactURL(err))
+	}
+	return nil
+}
+
+// redactURL keeps a connection string's password out of errors.
+func redactURL(err error) error {
+	var pe *pgconn.ParseConfigError
+	if errors.As(err, &pe) {
+		return errors.New("the URL is not valid (see the PostgreSQL manual, 34.1.1.2 Connection URIs)")
+	}
+	return err
+}
+
+// inPostgresTx runs fn in one transaction. Serialization failures and
+// deadlocks repeat it, at most five times: the server has undone all of it.
+func (l *Ledger) inPostgresTx(ctx context.Context, fn func(context.Context, *tx) error) error {
+	var err error
+	for range 5 {
+		if err = l.oncePostgresTx(ctx, fn); !retryable(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (l *Ledger) oncePostgresTx(ctx context.Context, fn func(context.Context, *tx) error) error {
+	stx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := fn(ctx, &tx{dialect: postgres, q: stx, clock: l.now}); err != nil {
+		return errors.Join(err, ignoreDone(stx.Rollback()))
+	}
+	if err := stx.Commit(); err != nil {
+		return &commitError{err: err}
+	}
+	return nil
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// retryable: 40001 serialization_failure, 40P01 deadlock_detected.
+func retryable(err error) bool {
+	var pe *pgconn.PgError
+	return errors.As(err, &pe) && (pe.Code == "40001" || pe.Code == "40P01")
+}

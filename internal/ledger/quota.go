@@ -1,0 +1,179 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// quotaWindow is the length of the quota's window in whole minutes.
+const quotaWindow = 1440
+
+type quotaKey struct{ app, profile postledger.ID }
+
+type quotaCharge struct {
+	n     int64
+	limit *int64
+}
+
+// chargeQuotas adds the group's new recipients to each (app, profile), in
+// sorted order so that two processes never wait for each other in a circle.
+// The row is locked once per group and for the commit only. The check is part
+// of the UPDATE: the database evaluates it on the current row, so it is exact
+// whatever runs beside it (invariant 7). A sum read beforehand is not.
+func chargeQuotas(ctx context.Context, t *tx, live []*answer, now int64) error {
+	charges := map[quotaKey]quotaCharge{}
+	for _, a := range live {
+		k := quotaKey{a.req.AppID, a.req.ProfileID}
+		c := charges[k]
+		c.limit = a.req.Quota
+		for _, i := range a.fresh {
+			c.n += int64(len(a.req.Messages[i].Deliveries))
+		}
+		charges[k] = c
+	}
+	keys := make([]quotaKey, 0, len(charges))
+	for k := range charges {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b quotaKey) int {
+		if c := compareIDs(a.app, b.app); c != 0 {
+			return c
+		}
+		return compareIDs(a.profile, b.profile)
+	})
+	minute := now / microsPerMinute
+	for _, k := range keys {
+		c := charges[k]
+		ok, err := chargeQuota(ctx, t, k, c, minute)
+		if err != nil {
+			return fmt.Errorf("charge quota: %w", err)
+		}
+		if ok {
+			continue
+		}
+		if len(live) > 1 {
+			return errGroupQuota
+		}
+		if live[0].err, err = quotaExceeded(ctx, t, k, c, minute); err != nil {
+			return fmt.Errorf("read quota: %w", err)
+		}
+		return errGroupQuota
+	}
+	return nil
+}
+
+func chargeQuota(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (bool, error) {
+	ok, err := tryCharge(ctx, t, k, c, minute)
+	if ok || err != nil {
+		return ok, err
+	}
+	// The row is new, or minutes have left the window since it was swept.
+	if _, err := t.exec(ctx, `INSERT INTO quotas (app_id, profile_id, used, swept) VALUES (?, ?, 0, ?)
+		ON CONFLICT (app_id, profile_id) DO NOTHING`, k.app, k.profile, minute); err != nil {
+		return false, err
+	}
+	if err := sweepQuota(ctx, t, k, minute); err != nil {
+		return false, err
+	}
+	return tryCharge(ctx, t, k, c, minute)
+}
+
+// tryCharge adds to the running sum and to the minute's own row, if the sum is
+// of this window and stays within the limit.
+func tryCharge(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (bool, error) {
+	limit := int64(1) << 62
+	if c.limit != nil {
+		limit = *c.limit
+	}
+	n, err := t.exec(ctx, `UPDATE quotas SET used = used + ? WHERE app_id = ? AND profile_id = ? AND swept >= ? AND used + ? <= ?`,
+		c.n, k.app, k.profile, minute, c.n, limit)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.exec(ctx, `INSERT INTO quota_minutes (app_id, profile_id, minute, n) VALUES (?, ?, ?, ?)
+		ON CONFLICT (app_id, profile_id, minute) DO UPDATE SET n = quota_minutes.n + excluded.n`,
+		k.app, k.profile, minute, c.n)
+	return err == nil, err
+}
+
+// sweepQuota takes the minutes that left the window off the sum. The row lock
+// comes first: minutes change only under it, so the delete that follows sees
+// every committed one.
+func sweepQuota(ctx context.Context, t *tx, k quotaKey, minute int64) error {
+	var swept int64
+	if err := t.row(ctx, []any{&swept}, `SELECT swept FROM quotas WHERE app_id = ? AND profile_id = ?`+t.forUpdate(), k.app, k.profile); err != nil {
+		return err
+	}
+	if swept >= minute {
+		return nil
+	}
+	var gone int64
+	if err := t.each(ctx, func(r *sql.Rows) error {
+		var n int64
+		err := r.Scan(&n)
+		gone += n
+		return err
+	}, `DELETE FROM quota_minutes WHERE app_id = ? AND profile_id = ? AND minute <= ? RETURNING n`,
+		k.app, k.profile, minute-quotaWindow); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `UPDATE quotas SET used = used - ?, swept = ? WHERE app_id = ? AND profile_id = ?`, gone, minute, k.app, k.profile)
+	return err
+}
+
+// quotaExceeded describes the refusal: when the oldest minutes that must leave
+// the window will have left it.
+func quotaExceeded(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (error, error) {
+	e := &QuotaError{Requested: c.n}
+	if c.limit != nil {
+		e.Limit = *c.limit
+	}
+	if err := t.row(ctx, []any{&e.Used}, `SELECT used FROM quotas WHERE app_id = ? AND profile_id = ?`, k.app, k.profile); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	if c.n > e.Limit {
+		return e, nil
+	}
+	over := e.Used + c.n - e.Limit
+	err := t.each(ctx, func(r *sql.Rows) error {
+		var m, n int64
+		if err := r.Scan(&m, &n); err != nil {
+			return err
+		}
+		if over > 0 {
+			if over -= n; over <= 0 {
+				e.ResetsAt = time.Unix((m+quotaWindow)*60, 0).UTC()
+			}
+		}
+		return nil
+	}, `SELECT minute, n FROM quota_minutes WHERE app_id = ? AND profile_id = ? AND minute > ? ORDER BY minute LIMIT 1500`,
+		k.app, k.profile, minute-quotaWindow)
+	return e, err
+}
+
+// refundQuota gives back recipients that were canceled before they left, each
+// from the minute it was charged in.
+func refundQuota(ctx context.Context, t *tx, k quotaKey, minute, n int64) error {
+	// The sum's row first, as a charge does.
+	var swept int64
+	err := t.row(ctx, []any{&swept}, `SELECT swept FROM quotas WHERE app_id = ? AND profile_id = ?`+t.forUpdate(), k.app, k.profile)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	changed, err := t.exec(ctx, `UPDATE quota_minutes SET n = n - ? WHERE app_id = ? AND profile_id = ? AND minute = ? AND n >= ?`,
+		n, k.app, k.profile, minute, n)
+	if err != nil || changed == 0 {
+		return err // the minute has left the window, and the sum with it
+	}
+	_, err = t.exec(ctx, `UPDATE quotas SET used = used - ? WHERE app_id = ? AND profile_id = ?`, n, k.app, k.profile)
+	return err
+}

@@ -1,0 +1,337 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// ResolveWithin is how long an unconfirmed delivery may still move and keeps
+// its content.
+const ResolveWithin = 7 * 24 * time.Hour
+
+// AnyFence is for movers that act on rows nobody holds.
+const AnyFence int64 = -1
+
+// Settlement is one move of one delivery, and the guard it is written under:
+// the move must be the mover's by the transition table, from the state the row
+// has at that moment, under the named fence and owner.
+type Settlement struct {
+	ID    postledger.ID
+	Mover postledger.Mover
+	To    postledger.Status
+	// Fence is the lease's; AnyFence for rows that nobody holds.
+	Fence int64
+	// Owner, when set, must be the worker that holds the lease.
+	Owner  postledger.ID
+	Reason postledger.Reason
+
+	// Charged counts an attempt; Uncharged counts a return that did not.
+	Charged, Uncharged bool
+	// Delay is how long a delivery that goes back to queued waits.
+	Delay time.Duration
+	// Envelope is the new envelope of a delivery that goes back to queued;
+	// zero keeps the one it has.
+	Envelope   postledger.ID
+	Response   string
+	ProviderID string
+	// Event, when set, is written to the history.
+	Event *Event
+}
+
+// Event is what a history line says beyond its settlement.
+type Event struct {
+	Kind     string
+	Phase    postledger.Phase
+	Code     int
+	Enhanced postledger.EnhancedCode
+	Actor    string
+}
+
+// Settled says what became of one settlement.
+type Settled struct {
+	// Applied is false when the guard refused the move.
+	Applied bool
+	// Status is the delivery's state now; "" when there is no such row.
+	Status postledger.Status
+	Reason postledger.Reason
+	// From is the state it had before.
+	From      postledger.Status
+	MessageID postledger.ID
+	AppID     postledger.ID
+	ProfileID postledger.ID
+	Lane      postledger.Lane
+	CreatedAt time.Time
+}
+
+// Settle writes settlements in one transaction: states, messages' open counts,
+// history and counters together. The answers are in the order of the
+// settlements; one that is refused changes nothing (invariant 3). No delivery
+// may stand in it twice.
+//
+// When COMMIT gets no answer the caller repeats the call: a settlement that
+// was committed the first time is then refused by its own guard and reported
+// with the state it wrote.
+func (l *Ledger) Settle(ctx context.Context, ss []Settlement) ([]Settled, error) {
+	if len(ss) == 0 {
+		return nil, nil
+	}
+	var out []Settled
+	err := l.write(ctx, func(ctx context.Context, t *tx) error {
+		var err error
+		out, err = settle(ctx, t, l, ss)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("settle deliveries: %w", err)
+	}
+	return out, nil
+}
+
+// settleRow is what a settle reads of a delivery, under its lock.
+type settleRow struct {
+	id, message, app, profile, owner, envelope postledger.ID
+	lane                                       postledger.Lane
+	status                                     postledger.Status
+	reason                                     postledger.Reason
+	fence                                      int64
+	attempts, uncharged                        int
+	created, firstCharged, canceled            int64
+	resent                                     bool
+	response, providerID                       string
+}
+
+// change is a settlement that its guard allows, with every column it writes.
+type change struct {
+	row                        *settleRow
+	to                         postledger.Status
+	reason                     postledger.Reason
+	due, firstCharged          *int64
+	sent, settledAt, resolveBy *int64
+	attempts, uncharged        int
+	envelope                   postledger.ID
+	resent                     bool
+	response, providerID       string
+	event                      *Event
+	eventID                    postledger.ID
+}
+
+func settle(ctx context.Context, t *tx, l *Ledger, ss []Settlement) ([]Settled, error) {
+	now, err := t.nowMicros(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]postledger.ID, len(ss))
+	for i := range ss {
+		ids[i] = ss[i].ID
+	}
+	rows, err := lockDeliveries(ctx, t, ids)
+	if err != nil {
+		return nil, fmt.Errorf("lock deliveries: %w", err)
+	}
+	out := make([]Settled, len(ss))
+	changes := make([]change, 0, len(ss))
+	for i := range ss {
+		r := rows[ss[i].ID]
+		if r == nil {
+			continue
+		}
+		out[i] = Settled{
+			Status: r.status, Reason: r.reason, From: r.status, MessageID: r.message,
+			AppID: r.app, ProfileID: r.profile, Lane: r.lane, CreatedAt: fromMicros(r.created),
+		}
+		c, ok := planChange(r, &ss[i], now)
+		if !ok {
+			continue
+		}
+		if c.event != nil {
+			c.eventID = l.NewID()
+		}
+		out[i].Applied, out[i].Status, out[i].Reason = true, c.to, c.reason
+		changes = append(changes, c)
+	}
+	if len(changes) == 0 {
+		return out, nil
+	}
+	slices.SortFunc(changes, func(a, b change) int { return compareIDs(a.row.id, b.row.id) })
+	if t.dialect == postgres {
+		err = writeChangesPostgres(ctx, t, changes, now)
+	} else {
+		err = writeChangesSQLite(ctx, t, changes, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, refundCanceled(ctx, t, changes)
+}
+
+// planChange is the guard and the meaning of a settlement, the same for every
+// database: nil when the row does not allow it.
+func planChange(r *settleRow, s *Settlement, now int64) (change, bool) {
+	if s.Fence != AnyFence && s.Fence != r.fence {
+		return change{}, false
+	}
+	if !s.Owner.IsZero() && s.Owner != r.owner {
+		return change{}, false
+	}
+	to, reason := s.To, s.Reason
+	if to == postledger.StatusQueued && r.canceled != 0 {
+		if s.Mover == postledger.MoverOperator {
+			return change{}, false // a cancel forbids any resend
+		}
+		// The wish to cancel waited for the wire, and nothing was accepted.
+		to, reason = postledger.StatusCanceled, cancelReason(r.reason)
+	}
+	if !postledger.CanMove(r.status, to, s.Mover) {
+		return change{}, false
+	}
+	c := change{
+		row: r, to: to, reason: reason, attempts: r.attempts, uncharged: r.uncharged,
+		envelope: r.envelope, resent: r.resent, response: r.response, providerID: r.providerID, event: s.Event,
+	}
+	if r.firstCharged != 0 {
+		c.firstCharged = &r.firstCharged
+	}
+	if s.Charged {
+		c.attempts++
+		c.uncharged = 0
+		if c.firstCharged == nil {
+			c.firstCharged = &now
+		}
+	}
+	if s.Uncharged {
+		c.uncharged++
+	}
+	if s.Response != "" {
+		c.response = s.Response
+	}
+	if s.ProviderID != "" {
+		c.providerID = s.ProviderID
+	}
+	switch to {
+	case postledger.StatusQueued:
+		due := now + s.Delay.Microseconds()
+		c.due = &due
+		if !s.Envelope.IsZero() {
+			c.envelope = s.Envelope
+		}
+		c.resent = c.resent || (r.status == postledger.StatusUnconfirmed && s.Mover == postledger.MoverOperator)
+	case postledger.StatusUnconfirmed:
+		by := now + ResolveWithin.Microseconds()
+		c.resolveBy, c.settledAt = &by, &now
+	case postledger.StatusSent:
+		c.sent, c.settledAt = &now, &now
+	default:
+		c.settledAt = &now
+	}
+	return c, true
+}
+
+// cancelReason keeps who asked: the wish is noted in the reason of the row
+// that is on the wire.
+func cancelReason(noted postledger.Reason) postledger.Reason {
+	if noted == postledger.ReasonCanceledByOperator || noted == postledger.ReasonProfileRemoved || noted == postledger.ReasonAccessRevoked {
+		return noted
+	}
+	return postledger.ReasonCanceledByApp
+}
+
+// messageDelta is how a message's count of open deliveries changes.
+func (c *change) messageDelta() int {
+	switch was, is := c.row.status.Settled(), c.to.Settled(); {
+	case !was && is:
+		return -1
+	case was && !is:
+		return 1
+	default:
+		return 0
+	}
+}
+
+type statKey struct {
+	app, profile postledger.ID
+	lane         postledger.Lane
+	status       postledger.Status
+	reason       postledger.Reason
+}
+
+// statDeltas is what settle counts, sorted for the lock order: one more in the
+// new settled state, one less in the settled state it leaves.
+func statDeltas(changes []change) ([]statKey, map[statKey]int64) {
+	sums := map[statKey]int64{}
+	for i := range changes {
+		c := &changes[i]
+		k := statKey{app: c.row.app, profile: c.row.profile, lane: c.row.lane}
+		if c.row.status.Settled() {
+			k.status, k.reason = c.row.status, c.row.reason
+			sums[k]--
+		}
+		if c.to.Settled() {
+			k.status, k.reason = c.to, c.reason
+			sums[k]++
+		}
+	}
+	keys := make([]statKey, 0, len(sums))
+	for k := range sums {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b statKey) int {
+		return cmp.Or(compareIDs(a.app, b.app), compareIDs(a.profile, b.profile), cmp.Compare(a.lane, b.lane),
+			cmp.Compare(a.status, b.status), cmp.Compare(a.reason, b.reason))
+	})
+	return keys, sums
+}
+
+// messageDeltas sums the changes of each message, sorted for the lock order.
+func messageDeltas(changes []change) ([]postledger.ID, []int32) {
+	sums := map[postledger.ID]int32{}
+	for i := range changes {
+		if d := changes[i].messageDelta(); d != 0 {
+			sums[changes[i].row.message] += int32(d)
+		}
+	}
+	ids := make([]postledger.ID, 0, len(sums))
+	for id := range sums {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, compareIDs)
+	deltas := make([]int32, len(ids))
+	for i, id := range ids {
+		deltas[i] = sums[id]
+	}
+	return ids, deltas
+}
+
+// refundCanceled gives back the quota of deliveries that were canceled while
+// they waited. What was on the wire stays charged.
+func refundCanceled(ctx context.Context, t *tx, changes []change) error {
+	type key struct {
+		quotaKey
+		minute int64
+	}
+	sums := map[key]int64{}
+	for i := range changes {
+		if c := &changes[i]; c.row.status == postledger.StatusQueued && c.to == postledger.StatusCanceled {
+			sums[key{quotaKey{c.row.app, c.row.profile}, c.row.created / microsPerMinute}]++
+		}
+	}
+	keys := make([]key, 0, len(sums))
+	for k := range sums {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(compareIDs(a.app, b.app), compareIDs(a.profile, b.profile), cmp.Compare(a.minute, b.minute))
+	})
+	var errs []error
+	for _, k := range keys {
+		if err := refundQuota(ctx, t, k.quotaKey, k.minute, sums[k]); err != nil {
+			errs = append(errs, fmt.Errorf("refund quota: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

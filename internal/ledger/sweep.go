@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/postledger/postledger"
+)
+
+// PastDeadline lists queued deliveries whose deadline has passed, oldest
+// deadline first.
+func (l *Ledger) PastDeadline(ctx context.Context, limit int) ([]postledger.ID, error) {
+	t := l.read()
+	now, err := t.nowMicros(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.idList(ctx, t, "list expired deliveries", `SELECT id FROM deliveries
+		WHERE expires_at IS NOT NULL AND due_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`, now, limit)
+}
+
+// WaitingUnder lists queued deliveries of a profile, and of one app on it when
+// app is set: what a removed profile or a revoked grant leaves behind.
+func (l *Ledger) WaitingUnder(ctx context.Context, profile, app postledger.ID, limit int) ([]postledger.ID, error) {
+	if app.IsZero() {
+		return l.idList(ctx, l.read(), "list waiting deliveries", `SELECT id FROM deliveries
+			WHERE profile_id = ? AND due_at IS NOT NULL LIMIT ?`, profile, limit)
+	}
+	return l.idList(ctx, l.read(), "list waiting deliveries", `SELECT id FROM deliveries
+		WHERE profile_id = ? AND lane IN ('immediate', 'bulk') AND app_id = ? AND due_at IS NOT NULL LIMIT ?`, profile, app, limit)
+}
+
+// Unconfirmed lists unconfirmed deliveries in id order after a cursor.
+func (l *Ledger) Unconfirmed(ctx context.Context, after postledger.ID, limit int) ([]postledger.ID, error) {
+	return l.idList(ctx, l.read(), "list unconfirmed deliveries", `SELECT id FROM deliveries
+		WHERE resolve_by IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, after[:], limit)
+}
+
+func (l *Ledger) idList(ctx context.Context, t *tx, what, query string, args ...any) ([]postledger.ID, error) {
+	var out []postledger.ID
+	err := t.each(ctx, func(rows *sql.Rows) error {
+		var id postledger.ID
+		err := rows.Scan(&id)
+		out = append(out, id)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// Worker is one start of a process that delivers.
+type Worker struct {
+	ID        postledger.ID
+	Host      string
+	BootID    string
+	PID       int
+	Version   string
+	StartedAt time.Time
+	// Beat counts committed heartbeats; observers look at its change, never
+	// at a clock.
+	Beat    int64
+	BeatAt  time.Time
+	EndedAt time.Time
+}
+
+// ErrWorkerUnknown: the worker's row is missing, has ended, or is older than
+// what the worker knows it committed: the ledger is not the one it wrote to.
+var ErrWorkerUnknown = errors.New("the ledger does not know this worker's last heartbeat")
+
+// StartWorker writes the row that leases name.
+func (l *Ledger) StartWorker(ctx context.Context, w Worker) error {
+	err := l.write(ctx, func(ctx context.Context, t *tx) error {
+		now, err := t.nowMicros(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `INSERT INTO workers (id, host, boot_id, pid, version, started_at, beat, beat_at)
+			VALUES (?, ?, ?, ?, ?, ?, 1, ?)`, w.ID, w.Host, w.BootID, w.PID, w.Version, now, now)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	return nil
+}
+
+// Heartbeat moves the worker's counter from last to last+1. It fails with
+// ErrWorkerUnknown when the row does not hold last (or last+1, when an earlier
+// answer was lost).
+func (l *Ledger) Heartbeat(ctx context.Context, worker postledger.ID, last int64) (int64, error) {
+	var changed int64
+	err := l.write(ctx, func(ctx context.Context, t *tx) error {
+		now, err := t.nowMicros(ctx)
+		if err != nil {
+			return err
+		}
+		changed, err = t.exec(ctx, `UPDATE workers SET beat = ?, beat_at = ? WHERE id = ? AND ended_at IS NULL AND beat IN (?, ?)`,
+			last+1, now, worker, last, last+1)
+		return err
+	})
+	if err != nil {
+		return last, fmt.Errorf("write heartbeat: %w", err)
+	}
+	if changed == 0 {
+		return last, ErrWorkerUnknown
+	}
+	return last + 1, nil
+}
+
+// EndWorker marks a worker as ended, once it holds no lease.
+func (l *Ledger) EndWorker(ctx context.Context, worker postledger.ID) error {
+	err := l.write(ctx, func(ctx context.Context, t *tx) error {
+		now, err := t.nowMicros(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `UPDATE workers SET ended_at = ? WHERE id = ? AND ended_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.lease_worker = workers.id)`, now, worker)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("end worker: %w", err)
+	}
+	return nil
+}
+
+// Workers lists the workers that have not ended.
+func (l *Ledger) Workers(ctx context.Context) ([]Worker, error) {
+	var out []Worker
+	err := l.read().each(ctx, func(rows *sql.Rows) error {
+		var w Worker
+		err := scanWorker(rows, &w)
+		out = append(out, w)
+		return err
+	}, workerColumns+`WHERE ended_at IS NULL ORDER BY id LIMIT 1000`)
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	return out, nil
+}
+
+// WorkerByID reads one worker, ended or not.
+func (l *Ledger) WorkerByID(ctx context.Context, id postledger.ID) (Worker, bool, error) {
+	var w Worker
+	found := false
+	err := l.read().each(ctx, func(rows *sql.Rows) error {
+		found = true
+		return scanWorker(rows, &w)
+	}, workerColumns+`WHERE id = ?`, id)
+	if err != nil {
+		return w, false, fmt.Errorf("read worker: %w", err)
+	}
+	return w, found, nil
+}
+
+const workerColumns = `SELECT id, host, boot_id, pid, version, started_at, beat, beat_at, ended_at FROM workers `
+
+func scanWorker(rows *sql.Rows, w *Worker) error {
+	return rows.Scan(&w.ID, &w.Host, &w.BootID, &w.PID, &w.Version, timeColumn{&w.StartedAt}, &w.Beat, timeColumn{&w.BeatAt}, timeColumn{&w.EndedAt})
+}
