@@ -22,8 +22,8 @@ func newsletter() *mime.Input {
 		{Name: "List-Unsubscribe", Value: "<https://app.mail.test/u/0193abcdef0123456789abcdef>"},
 		{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"},
 	}
-	in.HTML = "<html><body>\n  <table width=\"600\">\n" + strings.Repeat(row, 39) + "  </table>\n</body></html>\n"
-	in.Text = strings.Repeat("Møtet flyttes til torsdag, se https://app.mail.test/m/4711?u=omar\n", 38)
+	in.HTML = "<html><body>\n  <table width=\"600\">\n" + strings.Repeat(row, 43) + "  </table>\n</body></html>\n"
+	in.Text = strings.Repeat("Møtet flyttes til torsdag, se https://app.mail.test/m/4711?u=omar\n", 40)
 	return in
 }
 

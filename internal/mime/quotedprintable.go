@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -75,23 +76,24 @@ func isPlain(c byte) bool { return c >= ' ' && c <= '~' && c != '=' || c == '\t'
 // mangled reports whether a line of mail that begins like s would be changed.
 func mangled(s string) bool { return s[0] == '.' || strings.HasPrefix(s, "From ") }
 
-// plainPrefix returns the length of the longest prefix of s made of characters
-// that stand for themselves. It looks at eight of them at a time: this loop is
-// most of the cost of composing a message.
+// plainPrefix returns the length of a prefix of s whose characters stand for
+// themselves, given that the first does. It looks at eight of them at a time,
+// because this is most of the cost of composing a message. It may stop early at
+// a TAB, which is rare.
 func plainPrefix(s string) int {
 	const (
 		ones = 0x0101010101010101
 		high = 0x8080808080808080
 	)
-	n := 0
+	n := 1
 	for len(s)-n >= 8 {
 		x := load64(s[n : n+8])
 		eq := x ^ ones*'='
 		below := (x - ones*' ') &^ x // the high bit is set for a byte below space,
 		equal := (eq - ones) &^ eq   // for "=",
-		above := x + ones            // and for DEL
-		if (below|equal|above|x)&high != 0 {
-			break
+		above := x + ones            // and for DEL; the lowest such bit is exact
+		if found := (below | equal | above | x) & high; found != 0 {
+			return n + bits.TrailingZeros64(found)/8
 		}
 		n += 8
 	}
