@@ -150,7 +150,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return c, c.Timeouts.setDefaults()
+	if err := c.Timeouts.setDefaults(); err != nil {
+		return c, err
+	}
+	return c, nil
 }
 
 func (t *Timeouts) setDefaults() error {

@@ -16,8 +16,9 @@ const (
 	// blockSize is the most of a message kept before it is written. What is
 	// left at its end leaves together with the final dot.
 	blockSize = 32 << 10
-	// lastWords is how long a reply is waited for that may explain why a write failed.
-	lastWords = 2 * time.Second
+	// lastWords is how long a reply is waited for that may explain why a write
+	// failed. If there is one, it has nearly always arrived before.
+	lastWords = 250 * time.Millisecond
 )
 
 // conn is one connection with the hop, used by one goroutine at a time.

@@ -65,14 +65,16 @@ func (tx *transaction) judge(r transport.Reply, err error) next {
 // cutShort ends a try whose connection failed inside the message: nothing was
 // accepted. The hop may have said why, in place of reading on.
 func (tx *transaction) cutShort(err error) next {
-	if r, rerr := tx.read(lastWords); rerr == nil && r.Negative() {
-		next := tx.goodbye(postledger.PhaseBody, r)
-		if r.Code != 421 {
-			return finished
-		}
-		return next
+	r, rerr := tx.read(lastWords)
+	switch {
+	case rerr != nil || !r.Negative():
+		return tx.fail(postledger.PhaseBody, err)
+	case r.Code == 421:
+		return tx.goodbye(postledger.PhaseBody, r)
 	}
-	return tx.fail(postledger.PhaseBody, err)
+	tx.drop()
+	tx.settle(tx.classify(postledger.PhaseBody, r))
+	return finished
 }
 
 // unreadable ends a try whose message failed: no dot may follow.

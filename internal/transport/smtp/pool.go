@@ -109,7 +109,7 @@ func quitAll(conns []*conn) {
 	}
 }
 
-// usable reports whether c may carry another message at the time now.
+// usable reports whether the limits let c carry another message at the time now.
 func (t *Transport) usable(c *conn, now time.Time) bool {
 	return c.messages < t.cfg.MaxMessagesPerConnection &&
 		now.Sub(c.lastUsed) < t.cfg.MaxIdle &&

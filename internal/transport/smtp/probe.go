@@ -12,7 +12,7 @@ func (t *Transport) Probe(ctx context.Context) postledger.Outcome {
 	if err := t.pool.acquire(ctx); err != nil {
 		return stopped(postledger.PhaseConnect, "no connection used: "+err.Error())
 	}
-	c := t.pool.take(t.usableAt(t.cfg.Now()))
+	c := t.idle()
 	if c != nil && !t.lives(ctx, c) {
 		c = nil
 	}

@@ -92,19 +92,27 @@ func TestParameters(t *testing.T) {
 			"MAIL FROM:<bounce@send.test> SIZE=99", "RCPT TO:<mira@rcv.test>",
 		},
 		{
-			"none offered", []string{}, func(e *transport.Envelope) { e.RequestDSN = true },
+			"none offered",
+			[]string{},
+			func(e *transport.Envelope) { e.RequestDSN = true },
 			"MAIL FROM:<bounce@send.test>", "RCPT TO:<mira@rcv.test>",
 		},
 		{
-			"null path", []string{}, func(e *transport.Envelope) { e.ReturnPath = "" },
+			"null path",
+			[]string{},
+			func(e *transport.Envelope) { e.ReturnPath = "" },
 			"MAIL FROM:<>", "RCPT TO:<mira@rcv.test>",
 		},
 		{
-			"8 bit", []string{"8BITMIME"}, func(e *transport.Envelope) { e.Has8Bit = true },
+			"8 bit",
+			[]string{"8BITMIME"},
+			func(e *transport.Envelope) { e.Has8Bit = true },
 			"MAIL FROM:<bounce@send.test> BODY=8BITMIME", "RCPT TO:<mira@rcv.test>",
 		},
 		{
-			"dsn", []string{"DSN"}, func(e *transport.Envelope) {
+			"dsn",
+			[]string{"DSN"},
+			func(e *transport.Envelope) {
 				e.RequestDSN = true
 				e.ID = postledger.ID{}
 				e.Recipients = []string{"a+b=c@rcv.test"}
@@ -113,7 +121,9 @@ func TestParameters(t *testing.T) {
 			"RCPT TO:<a+b=c@rcv.test> NOTIFY=FAILURE ORCPT=rfc822;a+2Bb+3Dc@rcv.test",
 		},
 		{
-			"utf-8", []string{"DSN", "SMTPUTF8"}, func(e *transport.Envelope) {
+			"utf-8",
+			[]string{"DSN", "SMTPUTF8"},
+			func(e *transport.Envelope) {
 				e.RequestDSN, e.NeedsSMTPUTF8 = true, true
 				e.ID = postledger.ID{}
 				e.Recipients = []string{"jürgen+x@rcv.test"}

@@ -113,14 +113,27 @@ func (tx *transaction) talk() (n next, done bool) {
 		tx.note(s, r)
 	}
 	if tx.in.Buffered() > 0 {
-		// More replies than commands: either goodbye, or we no longer know
-		// which reply belongs to what.
-		if r, err := tx.read(lastWords); err == nil && r.Code == 421 {
-			return tx.goodbye(phase, r), true
-		}
-		return tx.fail(phase, fmt.Errorf("%w: nothing was asked", transport.ErrBadReply)), true
+		return tx.unasked(tx.group[len(tx.group)-1].phase), true
 	}
 	return finished, false
+}
+
+// unasked ends a try on which more replies came than commands went out: the
+// hop says goodbye, or refuses the message before it has seen it, or we no
+// longer know which reply belongs to what.
+func (tx *transaction) unasked(phase postledger.Phase) next {
+	r, err := tx.read(lastWords)
+	switch {
+	case err != nil:
+		return tx.fail(phase, err)
+	case r.Code == 421:
+		return tx.goodbye(phase, r)
+	case tx.data.Intermediate() && r.Negative():
+		tx.drop()
+		tx.settle(tx.classify(postledger.PhaseBody, r))
+		return finished
+	}
+	return tx.fail(phase, fmt.Errorf("%w: %d, and nothing was asked", transport.ErrBadReply, r.Code))
 }
 
 // compose fills the write buffer with the next group of commands.

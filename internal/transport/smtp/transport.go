@@ -47,6 +47,12 @@ func (t *Transport) usableAt(now time.Time) func(*conn) bool {
 	return func(c *conn) bool { return t.usable(c, now) }
 }
 
+// idle returns a connection to use again, or nil.
+func (t *Transport) idle() *conn {
+	now := t.cfg.Now()
+	return t.pool.take(func(c *conn) bool { return t.usable(c, now) && !pending(c.raw) })
+}
+
 // Send implements transport.Transport.
 func (t *Transport) Send(ctx context.Context, e *transport.Envelope, w transport.Wire) []postledger.Outcome {
 	x := newExchange(e, w)
@@ -61,7 +67,7 @@ func (t *Transport) Send(ctx context.Context, e *transport.Envelope, w transport
 		x.settle(stopped(postledger.PhaseConnect, "no connection used: "+err.Error()))
 		return x.outcomes
 	}
-	c := t.pool.take(t.usableAt(t.cfg.Now()))
+	c := t.idle()
 	for again := true; again; {
 		c, again = t.try(ctx, c, x)
 	}

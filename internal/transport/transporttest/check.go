@@ -62,7 +62,7 @@ func checkText(tb testing.TB, e *transport.Envelope, i int, o postledger.Outcome
 		tb.Errorf("recipient %d: text is not one bounded line of UTF-8: %q", i, o.Text)
 	}
 	for _, addr := range e.Recipients {
-		if strings.Contains(strings.ToLower(o.Text), strings.ToLower(addr)) {
+		if addr != "" && strings.Contains(strings.ToLower(o.Text), strings.ToLower(addr)) {
 			tb.Errorf("recipient %d: text holds the address %q: %q", i, addr, o.Text)
 		}
 	}
