@@ -36,8 +36,14 @@ var fieldPrefixes = []struct {
 	prefix string
 	rule   fieldRule
 }{
-	{"content-", ours}, {"resent-", ours}, {"received-", reserved}, {"arc-", reserved},
-	{"list-unsubscribe", reserved}, {"x-mailgun-", reserved}, {"x-ses-", reserved}, {"x-pm-", reserved},
+	{"content-", ours},
+	{"resent-", ours},
+	{"received-", reserved},
+	{"arc-", reserved},
+	{"list-unsubscribe", reserved},
+	{"x-mailgun-", reserved},
+	{"x-ses-", reserved},
+	{"x-pm-", reserved},
 	{"x-mailin-", reserved},
 }
 

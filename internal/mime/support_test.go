@@ -2,6 +2,7 @@ package mime_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"io"
 	stdmime "mime"
 	"mime/multipart"
@@ -10,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"encoding/base64"
 
 	"github.com/postledger/postledger/internal/mime"
 )

@@ -74,24 +74,23 @@ func (c *relaxedBody) run(p []byte) {
 func (c *relaxedBody) bareCR() {
 	c.cr = false
 	c.flush()
-	c.put([]byte{'\r'})
+	c.putMark("\r")
 }
 
 func (c *relaxedBody) flush() {
 	for ; c.crlfs > 0; c.crlfs-- {
-		c.put([]byte("\r\n"))
+		c.putMark("\r\n")
 	}
 	if c.blank {
 		c.blank = false
-		c.put([]byte{' '})
+		c.putMark(" ")
 	}
 }
 
 func (c *relaxedBody) put(p []byte) {
 	c.filled = true
 	if len(c.stage)+len(p) > cap(c.stage) {
-		c.h.Write(c.stage)
-		c.stage = c.stage[:0]
+		c.drain()
 		if len(p) > cap(c.stage) {
 			c.h.Write(p)
 			return
@@ -100,16 +99,29 @@ func (c *relaxedBody) put(p []byte) {
 	c.stage = append(c.stage, p...)
 }
 
+// putMark is put for the few octets canonical form puts in by itself.
+func (c *relaxedBody) putMark(s string) {
+	c.filled = true
+	if len(c.stage)+len(s) > cap(c.stage) {
+		c.drain()
+	}
+	c.stage = append(c.stage, s...)
+}
+
+func (c *relaxedBody) drain() {
+	c.h.Write(c.stage)
+	c.stage = c.stage[:0]
+}
+
 // sum ends the body and appends its hash to dst.
 func (c *relaxedBody) sum(dst []byte) []byte {
 	if c.cr {
 		c.bareCR()
 	}
 	if c.filled {
-		c.put([]byte("\r\n"))
+		c.putMark("\r\n")
 	}
-	c.h.Write(c.stage)
-	c.stage = c.stage[:0]
+	c.drain()
 	return c.h.Sum(dst)
 }
 
