@@ -1,0 +1,47 @@
+package sanitize
+
+// Each writer here is a fixed point of itself after the tokenizer has undone
+// it: text stays raw (its character references are not touched), attribute
+// values are decoded by the tokenizer and encoded again.
+//
+// A "<" before a space or "=" and a ">" after a space are left alone. They can
+// neither open a tag or comment nor close a comment, and they are how template
+// languages compare numbers.
+
+func (f *filter) writeText(s []byte) {
+	for i, c := range s {
+		switch {
+		case c == '<' && opens(s, i):
+			f.out = append(f.out, "&lt;"...)
+		case c == '>' && f.mso && closes(s, i):
+			f.out = append(f.out, "&gt;"...)
+		default:
+			f.out = append(f.out, c)
+		}
+	}
+}
+
+func (f *filter) writeValue(s []byte) {
+	for i, c := range s {
+		switch {
+		case c == '"':
+			f.out = append(f.out, "&quot;"...)
+		case c == '&':
+			f.out = append(f.out, "&amp;"...)
+		case c == '<' && opens(s, i):
+			f.out = append(f.out, "&lt;"...)
+		case c == '>' && closes(s, i):
+			f.out = append(f.out, "&gt;"...)
+		default:
+			f.out = append(f.out, c)
+		}
+	}
+}
+
+func opens[T string | []byte](s T, i int) bool {
+	return i+1 == len(s) || s[i+1] != ' ' && s[i+1] != '='
+}
+
+func closes[T string | []byte](s T, i int) bool {
+	return i == 0 || s[i-1] != ' '
+}
