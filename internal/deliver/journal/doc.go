@@ -16,7 +16,8 @@
 // word last, by an atomic store, so a reader sees the record before or after a
 // step and never between. Nothing is fsynced: the journal outlives the process,
 // not the machine. It is therefore believed only under the kernel boot that
-// wrote it (the boot id is in the header), and the directory may be on tmpfs.
+// wrote it (the boot id is in the header). The directory must be local to the
+// machine and may be on tmpfs.
 //
 // What it proves about a lease whose owner's journal opens (its lock is free,
 // its boot id is the running one and every taken slot is intact):

@@ -29,6 +29,9 @@ func (j *Journal) HalfAnswered(s Slot, outcomes []postledger.Outcome) {
 // Break allows a test to cut the file under a living journal.
 func (j *Journal) Break() error { return j.file.Truncate(headerSize) }
 
+// WriteZeros is how space is allocated where fallocate does not exist.
+var WriteZeros = writeZeros
+
 // MaxReason is the room for a reason code.
 const MaxReason = maxReason
 

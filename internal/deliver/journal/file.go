@@ -43,6 +43,11 @@ func allocate(f *os.File, size int64) error {
 		}
 		return nil
 	}
+	return writeZeros(f, size)
+}
+
+// writeZeros gets the disk space on file systems without fallocate.
+func writeZeros(f *os.File, size int64) error {
 	zero := make([]byte, 1<<16)
 	for at := int64(0); at < size; at += int64(len(zero)) {
 		if _, err := f.WriteAt(zero[:min(int64(len(zero)), size-at)], at); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -363,5 +364,19 @@ func TestLeftoversOfAKilledCreateAreSwept(t *testing.T) {
 	}
 	if _, err := os.Stat(young); err != nil {
 		t.Errorf("a file somebody may be making right now: %v", err)
+	}
+}
+
+func TestSpaceIsAllocatedWithoutFallocate(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "space"))
+	must(t, err)
+	defer f.Close()
+	const size = 4096 + 9*8192
+	must(t, journal.WriteZeros(f, size))
+	must(t, f.Sync()) // ext4 counts blocks when it has chosen them
+	st, err := f.Stat()
+	must(t, err)
+	if blocks := st.Sys().(*syscall.Stat_t).Blocks; st.Size() != size || blocks*512 < size {
+		t.Errorf("%d bytes in %d blocks, want %d bytes with all of its blocks", st.Size(), blocks, size)
 	}
 }
