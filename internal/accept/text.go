@@ -1,0 +1,66 @@
+package accept
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// line checks a value that stands on one line, in a header or in the ledger. A
+// control character refuses the request: what is stripped instead would send
+// something other than what was asked for (RFC 5322 §2.2, case B01).
+func (p problems) line(field, s string, limit int) {
+	switch {
+	case len(s) > limit:
+		p.add(field, RuleTooLong, fmt.Sprintf("is longer than %d bytes", limit))
+	case !utf8.ValidString(s):
+		p.add(field, RuleEncoding, "is not valid UTF-8")
+	case strings.ContainsFunc(s, control):
+		p.add(field, RuleControl, "holds a line break, NUL or another control character")
+	}
+}
+
+// control: C0 but TAB, DEL, C1, and the separators that some software takes
+// for line ends.
+func control(r rune) bool {
+	return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
+}
+
+// tight is line without tabs: for names and identifiers.
+func (p problems) tight(field, s string, limit int) {
+	if strings.Contains(s, "\t") {
+		p.add(field, RuleControl, "holds a tab")
+		return
+	}
+	p.line(field, s, limit)
+}
+
+// body checks a text of many lines. NUL is no text (RFC 2045 §2.7) and
+// PostgreSQL cannot store it.
+func (p problems) body(field, s string) {
+	switch {
+	case !utf8.ValidString(s):
+		p.add(field, RuleEncoding, "is not valid UTF-8")
+	case strings.IndexByte(s, 0) >= 0:
+		p.add(field, RuleControl, "holds a NUL")
+	}
+}
+
+// locale: a language tag's alphabet and lengths (RFC 5646 §2.1); whether the
+// tag means anything is for whoever picks a translation.
+func (p problems) locale(field, s string) {
+	if s == "" {
+		return
+	}
+	ok := len(s) <= MaxLocale
+	for i, tag := range strings.Split(s, "-") {
+		ok = ok && len(tag) >= 1 && len(tag) <= 8 && !strings.ContainsFunc(tag, func(r rune) bool {
+			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+			return !letter && (i == 0 || r < '0' || r > '9')
+		})
+		ok = ok && (i > 0 || len(tag) >= 2)
+	}
+	if !ok {
+		p.add(field, RuleSyntax, "is not a language tag such as de or pt-BR")
+	}
+}
