@@ -82,7 +82,7 @@ postgres_bin() {
 	[ "$best" -ge "$POSTGRES_OLDEST" ] && echo "$newest"
 }
 
-postgres() {
+need_postgres() {
 	[ -n "${POSTLEDGER_TEST_POSTGRES_URL:-}" ] && return
 	postgres_bin >/dev/null && return
 	apt_install postgresql || true
@@ -98,7 +98,7 @@ smtp_sink_works() {
 
 # Installing postfix would put a mail server on the machine and remove the one
 # it has, so only the package's files are taken, and the libraries they need.
-smtp_sink() {
+need_smtp_sink() {
 	local program
 	for program in .deps/bin/smtp-sink "$(command -v smtp-sink || true)" /usr/sbin/smtp-sink; do
 		[ -n "$program" ] && [ -x "$program" ] && smtp_sink_works "$program" && return
@@ -143,32 +143,32 @@ unpack_smtp_sink() {
 # puts its module; a Python of the user's may come first in PATH.
 dkim_works() { /usr/bin/python3 -c 'import dkim, nacl' 2>/dev/null; }
 
-dkim() {
+need_dkim() {
 	dkim_works && return
 	apt_install python3 python3-dkim || true
 	dkim_works || lack "dkimpy (package python3-dkim, for /usr/bin/python3)"
 }
 
-mailpit() {
+need_mailpit() {
 	[ -n "${POSTLEDGER_TEST_MAILPIT_SMTP:-}" ] && [ -n "${POSTLEDGER_TEST_MAILPIT_HTTP:-}" ] && return
 	scripts/gotool.sh mailpit github.com/axllent/mailpit "$MAILPIT_VERSION" ||
 		lack "Mailpit $MAILPIT_VERSION (go install github.com/axllent/mailpit@$MAILPIT_VERSION)"
 }
 
 # It guards the server that test processes share.
-flock_program() {
+need_flock() {
 	command -v flock >/dev/null && return
 	apt_install util-linux || true
 	command -v flock >/dev/null || lack "flock (package util-linux)"
 }
 
-redis() {
+need_redis() {
 	command -v redis-server >/dev/null && return
 	apt_install redis-server || true
 	command -v redis-server >/dev/null || lack "redis-server (package redis-server)"
 }
 
-chromium() {
+need_chromium() {
 	local program
 	for program in chromium chromium-browser google-chrome; do
 		command -v "$program" >/dev/null && return
@@ -177,14 +177,14 @@ chromium() {
 	command -v chromium >/dev/null || lack "chromium (package chromium)"
 }
 
-flock_program
-postgres
-smtp_sink
-dkim
-mailpit
+need_flock
+need_postgres
+need_smtp_sink
+need_dkim
+need_mailpit
 if [ "${DEPS:-}" = all ]; then
-	redis
-	chromium
+	need_redis
+	need_chromium
 fi
 
 if [ "${#missing[@]}" -gt 0 ]; then
