@@ -33,7 +33,7 @@ func OneLine(text string, recipients []string) string {
 		for !utf8.RuneStart(text[end]) {
 			end--
 		}
-		text = text[:end]
+		text = strings.TrimRight(text[:end], " ")
 	}
 	return text
 }
