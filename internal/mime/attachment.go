@@ -112,7 +112,7 @@ func (m *Message) attachment(in *Input, i int, where place) error {
 	} else {
 		t.write(&m.lines)
 		if a.Filename != "" {
-			m.lines.fileName("name", a.Filename)
+			m.lines.typeName(a.Filename)
 		}
 	}
 	m.lines.end()
@@ -152,7 +152,7 @@ func (m *Message) disposition(a *Attachment) {
 	l.field("Content-Disposition")
 	l.word(kind)
 	if a.Filename != "" {
-		l.fileName("filename", a.Filename)
+		l.dispositionName(a.Filename)
 	}
 	l.end()
 	if a.ContentID != "" {

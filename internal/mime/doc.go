@@ -35,7 +35,7 @@
 //     base64, which keeps every byte and loses only the inline view.
 //   - Header text is RFC 2047 encoded-words of whole characters when it needs
 //     them; of an address only the display name is ever encoded. File names are
-//     RFC 2231 with an ASCII fallback beside them.
+//     RFC 2231; an ASCII fallback stands in the content type only.
 //
 // # Boundaries
 //

@@ -32,8 +32,17 @@ func needsWords(s string) bool {
 // characters and stands alone, in the alphabet that is safe in a phrase too
 // (RFC 2047 §5). White space between two words is not part of the value, so s
 // comes back exactly. "Q" is used unless "B" is shorter.
+//
+// A value that fits one word is not split over two lines: there are readers that
+// see a space between the words of a display name.
 func (l *lines) encodedWords(s string) {
-	q := lenQ(s) <= base64.StdEncoding.EncodedLen(len(s))
+	n, b := lenQ(s), base64.StdEncoding.EncodedLen(len(s))
+	q := n <= b
+	if n = wordFrame + min(n, b); n <= wordLen && l.col+1+n > foldAt && l.b[len(l.b)-1] != ':' {
+		l.fold()
+		l.b = l.b[:len(l.b)-1] // the space comes with the word
+		l.col = 0
+	}
 	for s != "" {
 		room := foldAt - l.col - 1
 		if room < wordLeast {

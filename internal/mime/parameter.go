@@ -18,27 +18,38 @@ const (
 // just have been written.
 func (l *lines) parameter(name, value string) {
 	l.attach(";")
-	switch {
-	case all(value, isToken):
+	if all(value, isToken) {
 		l.word(name, "=", value)
-	case isPlainParam(value):
-		l.word(name, `="`, value, `"`)
-	default:
-		l.extended(name, value)
+		return
 	}
+	l.quoted(name, value)
 }
 
-// fileName writes a file name parameter. Where RFC 2231 is needed, an ASCII
-// fallback stands before it for readers that do not know it; the others prefer
-// the extended form (RFC 6266 §4.3 says the same for the web).
-func (l *lines) fileName(name, value string) {
-	l.attach(";")
+// quoted writes a value that is no token.
+func (l *lines) quoted(name, value string) {
 	if isPlainParam(value) {
 		l.word(name, `="`, value, `"`)
 		return
 	}
-	l.word(name, `="`, asciiFallback(value), `";`)
 	l.extended(name, value)
+}
+
+// dispositionName writes the exact file name.
+func (l *lines) dispositionName(value string) {
+	l.attach(";")
+	l.quoted("filename", value)
+}
+
+// typeName writes the ASCII fallback of the file name, for readers that do not
+// know RFC 2231. It is in the content type, where they look when they find no
+// name in the disposition: with both forms in one field, readers disagree on
+// which they take, and some report a fault.
+func (l *lines) typeName(value string) {
+	if !isPlainParam(value) {
+		value = asciiFallback(value)
+	}
+	l.attach(";")
+	l.word(`name="`, value, `"`)
 }
 
 // isPlainParam reports whether a quoted-string without escapes says value.

@@ -205,7 +205,7 @@ func checkStandardLibrary(t *rapid.T, in *mime.Input, b []byte) {
 			if single {
 				content = strings.TrimSuffix(content, "\r\n")
 			}
-			name := n.params["name"]
+			name := n.fileName()
 			if n.kind == "message/rfc822" {
 				want = canonical(want)
 			}

@@ -191,6 +191,16 @@ func (n node) shape() string {
 	return strings.TrimPrefix(n.kind, "multipart/") + "{" + strings.Join(kids, " ") + "}"
 }
 
+// fileName is the exact name of an attached part.
+func (n node) fileName() string {
+	if d := n.header["Content-Disposition"]; len(d) > 0 {
+		if _, params, err := stdmime.ParseMediaType(d[0]); err == nil {
+			return params["filename"]
+		}
+	}
+	return ""
+}
+
 // find returns the first part of a kind.
 func (n node) find(t *testing.T, kind string) node {
 	t.Helper()
