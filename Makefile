@@ -34,7 +34,7 @@ test: deps ## Run every test against real servers (the long proofs aside)
 	@trap scripts/stop-testservers.sh EXIT; \
 	$(GO) test -p 2 -timeout $(TEST_TIMEOUT) $(PKGS)
 
-race: deps ## Run every test under the race detector
+race: deps ## Run every test under the race detector (needs a C compiler)
 	@trap scripts/stop-testservers.sh EXIT; \
 	CGO_ENABLED=1 $(GO) test -race -p 2 -timeout $(TEST_TIMEOUT) $(PKGS)
 
