@@ -24,10 +24,12 @@ CREATE TABLE settings (
 
 CREATE TABLE apps (
   id         uuid PRIMARY KEY,
-  name       text   NOT NULL UNIQUE,
+  name       text   NOT NULL,
   created_at bigint NOT NULL,
   removed_at bigint
 );
+-- A removed app's or profile's name is free again.
+CREATE UNIQUE INDEX apps_name ON apps (name) WHERE removed_at IS NULL;
 
 CREATE TABLE api_keys (
   id         uuid PRIMARY KEY,
@@ -44,7 +46,7 @@ CREATE INDEX api_keys_app ON api_keys (app_id, id);
 
 CREATE TABLE profiles (
   id           uuid PRIMARY KEY,
-  name         text    NOT NULL UNIQUE,
+  name         text    NOT NULL,
   revision     bigint  NOT NULL,
   is_default   boolean NOT NULL,
   config       text    NOT NULL,
@@ -56,6 +58,7 @@ CREATE TABLE profiles (
   created_at   bigint  NOT NULL,
   updated_at   bigint  NOT NULL
 );
+CREATE UNIQUE INDEX profiles_name ON profiles (name) WHERE removed_at IS NULL;
 CREATE UNIQUE INDEX profiles_default ON profiles (is_default) WHERE is_default;
 
 CREATE TABLE app_profiles (

@@ -19,10 +19,12 @@ CREATE TABLE settings (
 
 CREATE TABLE apps (
   id         BLOB PRIMARY KEY NOT NULL,
-  name       TEXT   NOT NULL UNIQUE,
+  name       TEXT   NOT NULL,
   created_at INTEGER NOT NULL,
   removed_at INTEGER
 ) STRICT, WITHOUT ROWID;
+-- A removed app's or profile's name is free again.
+CREATE UNIQUE INDEX apps_name ON apps (name) WHERE removed_at IS NULL;
 
 CREATE TABLE api_keys (
   id         BLOB PRIMARY KEY NOT NULL,
@@ -39,7 +41,7 @@ CREATE INDEX api_keys_app ON api_keys (app_id, id);
 
 CREATE TABLE profiles (
   id           BLOB PRIMARY KEY NOT NULL,
-  name         TEXT    NOT NULL UNIQUE,
+  name         TEXT    NOT NULL,
   revision     INTEGER  NOT NULL,
   is_default   INTEGER NOT NULL,
   config       TEXT    NOT NULL,
@@ -51,6 +53,7 @@ CREATE TABLE profiles (
   created_at   INTEGER  NOT NULL,
   updated_at   INTEGER  NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX profiles_name ON profiles (name) WHERE removed_at IS NULL;
 CREATE UNIQUE INDEX profiles_default ON profiles (is_default) WHERE is_default = 1;
 
 CREATE TABLE app_profiles (

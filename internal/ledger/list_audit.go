@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// AuditFilter chooses lines of the audit trail.
+type AuditFilter struct {
+	App postledger.ID `json:"app"`
+	// Action is one action, looked at line by line within ListBudget.
+	Action string `json:"action"`
+	// Since and Until bound when: since <= at < until.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Audit lists the audit trail, newest first, by (app, id) or the primary key.
+func (l *Ledger) Audit(ctx context.Context, f AuditFilter, p Paging) (Page[postledger.AuditEvent], error) {
+	f.Since, f.Until = f.Since.UTC(), f.Until.UTC()
+	out, err := l.listAudit(ctx, f, p)
+	if err != nil {
+		return out, fmt.Errorf("list audit: %w", err)
+	}
+	return out, nil
+}
+
+const auditColumns = `e.id, e.at, e.app_id, e.api_key_id, e.request_id, e.actor_type, e.actor_id, e.action,
+	e.target_type, e.target_id, e.result, e.detail`
+
+func (l *Ledger) listAudit(ctx context.Context, f AuditFilter, p Paging) (Page[postledger.AuditEvent], error) {
+	var out Page[postledger.AuditEvent]
+	if err := p.check(); err != nil {
+		return out, err
+	}
+	hash, err := hashFilter(f)
+	if err != nil {
+		return out, err
+	}
+	at, err := decodePlace(listAudit, p.Cursor, hash)
+	if err != nil {
+		return out, err
+	}
+	q := f.plan()
+	err = l.listing(ctx, func(ctx context.Context, t *tx) error {
+		var got found[postledger.AuditEvent]
+		c := q.rows(auditColumns, at, p.Limit)
+		err := t.each(ctx, func(rows *sql.Rows) error {
+			var e postledger.AuditEvent
+			err := rows.Scan(&e.ID, timeColumn{&e.At}, &e.AppID, &e.APIKeyID, &e.RequestID, &e.ActorType, &e.ActorID, &e.Action,
+				&e.TargetType, &e.TargetID, &e.Result, &e.Detail)
+			got.rows = append(got.rows, keyed[postledger.AuditEvent]{item: e, id: e.ID})
+			return err
+		}, c.sql, c.args...)
+		if err != nil {
+			return err
+		}
+		if len(got.rows) <= p.Limit {
+			end, more, err := q.end(ctx, t, at)
+			if err != nil {
+				return err
+			}
+			if more {
+				got.end = &keyed[postledger.AuditEvent]{id: end}
+			}
+		}
+		out = page(listAudit, at, p.Cursor == "", p.Limit, got)
+		if p.Total {
+			out.Total, err = q.total(ctx, t, auditColumns)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (f *AuditFilter) plan() *plan {
+	q := &plan{from: "audit_events", p: "e"}
+	var c cond
+	if !f.App.IsZero() {
+		c.and("e.app_id = ?", f.App)
+	}
+	if !f.Since.IsZero() {
+		low := idAt(f.Since.Add(-idMayBeEarlier))
+		c.and("e.id >= ? AND e.at >= ?", low[:], f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		high := idAt(f.Until.Add(idMayBeLater))
+		c.and("e.id < ? AND e.at < ?", high[:], f.Until.UnixMicro())
+	}
+	q.branches = []cond{c}
+	if f.Action != "" {
+		q.rest.and("e.action = ?", f.Action)
+	}
+	return q
+}

@@ -1,0 +1,405 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/postledger/postledger"
+)
+
+// ListedDelivery is a delivery with what a list shows of its message.
+type ListedDelivery struct {
+	postledger.Delivery
+	Subject  string
+	BatchID  postledger.ID
+	RefScope string
+	RefID    string
+}
+
+// Deliveries lists deliveries, newest first. Each filter is served by an
+// index, in this order of choice: ids (primary key), message, batch, reference
+// and app (their messages' indexes), recipient, prefix, app with states,
+// unconfirmed, the primary key; what is left over is looked at row by row
+// within ListBudget. Errors: *FilterError, ErrFilterTooBroad, ErrBadCursor,
+// ErrCursorFilter.
+func (l *Ledger) Deliveries(ctx context.Context, f Filter, p Paging) (Page[ListedDelivery], error) {
+	out, err := l.listDeliveries(ctx, f.normal(), p)
+	if err != nil {
+		return out, fmt.Errorf("list deliveries: %w", err)
+	}
+	return out, nil
+}
+
+func (l *Ledger) listDeliveries(ctx context.Context, f Filter, p Paging) (Page[ListedDelivery], error) {
+	var out Page[ListedDelivery]
+	if err := p.check(); err != nil {
+		return out, err
+	}
+	if err := f.check(); err != nil {
+		return out, err
+	}
+	hash, err := hashFilter(f)
+	if err != nil {
+		return out, err
+	}
+	at, err := decodePlace(listDeliveries, p.Cursor, hash)
+	if err != nil {
+		return out, err
+	}
+	err = l.listing(ctx, func(ctx context.Context, t *tx) error {
+		var got found[ListedDelivery]
+		var total *Total
+		if f.byMessages() {
+			got, total, err = t.deliveriesByMessages(ctx, &f, at, p)
+		} else {
+			got, total, err = t.deliveriesByPlan(ctx, &f, at, p)
+		}
+		if err != nil {
+			return err
+		}
+		out = page(listDeliveries, at, p.Cursor == "", p.Limit, got)
+		out.Total = total
+		return t.addMessages(ctx, out.Items)
+	})
+	return out, err
+}
+
+// deliveriesByPlan reads a page that an index of deliveries serves.
+func (t *tx) deliveriesByPlan(ctx context.Context, f *Filter, at place, p Paging) (found[ListedDelivery], *Total, error) {
+	var got found[ListedDelivery]
+	q, err := t.deliveryPlan(ctx, f)
+	if err != nil {
+		return got, nil, err
+	}
+	if len(q.branches) == 0 {
+		return got, &Total{}, nil // an app without any branch: it has no rows
+	}
+	c := q.rows(deliveryColumns, at, p.Limit)
+	err = t.each(ctx, func(rows *sql.Rows) error {
+		var d ListedDelivery
+		err := rows.Scan(deliveryDest(&d.Delivery)...)
+		got.rows = append(got.rows, keyed[ListedDelivery]{item: d, id: d.ID})
+		return err
+	}, c.sql, c.args...)
+	if err != nil {
+		return got, nil, err
+	}
+	if len(got.rows) <= p.Limit {
+		end, more, err := q.end(ctx, t, at)
+		if err != nil {
+			return got, nil, err
+		}
+		if more {
+			got.end = &keyed[ListedDelivery]{id: end}
+		}
+	}
+	var total *Total
+	if p.Total {
+		total, err = q.total(ctx, t, deliveryColumns)
+	}
+	return got, total, err
+}
+
+// deliveryPlan chooses the index.
+func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
+	q := &plan{from: "deliveries", p: "d"}
+	times := f.times("d")
+	search := t.addressSearch(f)
+	rest := func(withApp, withStatus bool) {
+		if withApp && !f.App.IsZero() {
+			q.rest.and("d.app_id = ?", f.App)
+		}
+		if withStatus && len(f.Statuses) > 0 {
+			list, args := in(nil, f.Statuses)
+			q.rest.and("d.status IN "+list, texts(args)...)
+		}
+		if !f.Profile.IsZero() {
+			q.rest.and("d.profile_id = ?", f.Profile)
+		}
+		if f.Lane != "" {
+			q.rest.and("d.lane = ?", string(f.Lane))
+		}
+	}
+	searched := func() {
+		if search.sql != "" {
+			q.rest.and(search.sql, search.args...)
+		}
+	}
+	one := func(sql string, args ...any) {
+		var c cond
+		c.and(sql, args...)
+		q.branches = []cond{c.with(times)}
+	}
+	switch {
+	case len(f.IDs) > 0:
+		where, args := t.anyOf("d.id", f.IDs)
+		one(where, args...)
+		rest(true, true)
+		searched()
+		if f.Recipient != "" {
+			q.rest.and("d.address_folded = ?", f.Recipient)
+		}
+		if of := f.messagesOnly(); of.sql != "" {
+			q.rest.and("EXISTS (SELECT 1 FROM messages m WHERE m.id = d.message_id AND "+of.sql+")", of.args...)
+		}
+	case f.Recipient != "":
+		one("d.address_folded = ?", f.Recipient)
+		rest(true, true)
+		searched()
+	case f.Prefix != "" && f.Domain == "" && f.Contains == "":
+		r := prefixRange(f.Prefix)
+		var n int
+		if err := t.row(ctx, []any{&n}, `SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE `+r.sql+` LIMIT ?) n`,
+			append(r.args, TotalLimit+1)...); err != nil {
+			return nil, err
+		}
+		if n <= TotalLimit {
+			one(r.sql, r.args...)
+			q.unordered = true
+			rest(true, true)
+			return q, nil
+		}
+		if f.App.IsZero() || f.Since.IsZero() || f.Until.IsZero() || f.Until.Sub(f.Since) > maxSearchSpan {
+			return nil, tooBroad("more than 10,000 deliveries have this prefix: it needs an app, since and until, at most 31 days apart")
+		}
+		searched()
+		return q, t.appBranches(ctx, f, q, times, rest)
+	default:
+		searched()
+		return q, t.appBranches(ctx, f, q, times, rest)
+	}
+	return q, nil
+}
+
+// appBranches reads by app and states, by unconfirmed, or by the primary key.
+func (t *tx) appBranches(ctx context.Context, f *Filter, q *plan, times cond, rest func(withApp, withStatus bool)) error {
+	if f.App.IsZero() && len(f.Statuses) == 0 {
+		q.branches = []cond{times}
+		rest(false, false)
+		return nil
+	}
+	if f.App.IsZero() && len(f.Statuses) == 1 && f.Statuses[0] == postledger.StatusUnconfirmed {
+		c := cond{sql: "d.resolve_by IS NOT NULL"}
+		q.branches = []cond{c.with(times)}
+		rest(false, false)
+		return nil
+	}
+	apps := []postledger.ID{f.App}
+	if f.App.IsZero() {
+		all, err := t.apps(ctx, `ORDER BY id LIMIT ?`, maxBranches+1)
+		if err != nil {
+			return err
+		}
+		apps = apps[:0]
+		for _, a := range all {
+			apps = append(apps, a.ID)
+		}
+	}
+	statuses := f.Statuses
+	if len(statuses) == 0 {
+		statuses = postledger.Statuses()
+	}
+	if len(apps)*len(statuses) > maxBranches {
+		return tooBroad("states of so many apps: it needs an app, or one state at a time")
+	}
+	for _, a := range apps {
+		for _, s := range statuses {
+			var c cond
+			c.and("d.app_id = ? AND d.status = ?", a, string(s))
+			q.branches = append(q.branches, c.with(times))
+		}
+	}
+	rest(false, false)
+	return nil
+}
+
+// texts makes driver values of text types.
+func texts(args []any) []any {
+	for i, a := range args {
+		if s, ok := a.(postledger.Status); ok {
+			args[i] = string(s)
+		}
+	}
+	return args
+}
+
+// addMessages fills in what a list shows of the messages, by primary key.
+func (t *tx) addMessages(ctx context.Context, ds []ListedDelivery) error {
+	at := map[postledger.ID][]int{}
+	var ids []postledger.ID
+	for i := range ds {
+		m := ds[i].MessageID
+		if at[m] == nil {
+			ids = append(ids, m)
+		}
+		at[m] = append(at[m], i)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	where, args := t.anyOf("m.id", ids)
+	return t.each(ctx, func(rows *sql.Rows) error {
+		var id postledger.ID
+		var d ListedDelivery
+		if err := rows.Scan(&id, &d.Subject, &d.BatchID, &d.RefScope, &d.RefID); err != nil {
+			return err
+		}
+		for _, i := range at[id] {
+			ds[i].Subject, ds[i].BatchID, ds[i].RefScope, ds[i].RefID = d.Subject, d.BatchID, d.RefScope, d.RefID
+		}
+		return nil
+	}, `SELECT m.id, m.subject, m.batch_id, m.ref_scope, m.ref_id FROM messages m WHERE `+where, args...)
+}
+
+// byMessages: the filter names messages, whose deliveries are then read.
+func (f *Filter) byMessages() bool {
+	return len(f.IDs) == 0 && (!f.Message.IsZero() || !f.Batch.IsZero() || f.RefID != "")
+}
+
+// messageBudget is how many messages one page reads of a batch or a reference:
+// each has at most 50 deliveries, most have one.
+const messageBudget = 1000
+
+// deliveriesByMessages reads the deliveries of one message, of a batch or of a
+// reference, ordered by message and then by delivery.
+func (t *tx) deliveriesByMessages(ctx context.Context, f *Filter, at place, p Paging) (found[ListedDelivery], *Total, error) {
+	var got found[ListedDelivery]
+	inner := f.messagesOf()
+	order, cmp := "DESC", "<"
+	if at.newer {
+		order, cmp = "ASC", ">"
+	}
+	from := func(at place, past bool) cond {
+		c := inner
+		if past {
+			c = inner.with(cond{"m.id " + cmp + "= ?", []any{at.major[:]}})
+		}
+		c.sql = "SELECT m.id FROM messages m WHERE " + c.sql + " ORDER BY m.id " + order + " LIMIT ?"
+		c.args = append(c.args, messageBudget)
+		return c
+	}
+	rest := t.deliveriesWhere(f)
+	query := func(columns string, src cond, limit int) cond {
+		c := cond{"SELECT " + columns + " FROM (" + src.sql + ") m JOIN deliveries d ON d.message_id = m.id", src.args}
+		if rest.sql != "" {
+			c.sql += " WHERE " + rest.sql
+			c.args = append(c.args, rest.args...)
+		}
+		return c
+	}
+	past := at.major != lastID || at.newer
+	src := from(at, past)
+	c := query(deliveryColumns, src, p.Limit)
+	if past {
+		glue := " WHERE "
+		if rest.sql != "" {
+			glue = " AND "
+		}
+		c.sql += glue + "(d.message_id " + cmp + " ? OR d.id " + cmp + " ?)"
+		c.args = append(c.args, at.major[:], at.id[:])
+	}
+	c.sql += " ORDER BY m.id " + order + ", d.id " + order + " LIMIT ?"
+	c.args = append(c.args, p.Limit+1)
+	err := t.each(ctx, func(rows *sql.Rows) error {
+		var d ListedDelivery
+		err := rows.Scan(deliveryDest(&d.Delivery)...)
+		got.rows = append(got.rows, keyed[ListedDelivery]{item: d, major: d.MessageID, id: d.ID})
+		return err
+	}, c.sql, c.args...)
+	if err != nil {
+		return got, nil, err
+	}
+	last := func(src cond) (postledger.ID, bool, error) {
+		src.args[len(src.args)-1] = 1
+		ids, err := t.ids(ctx, src.sql+" OFFSET ?", append(src.args, messageBudget-1)...)
+		if err != nil || len(ids) == 0 {
+			return postledger.ID{}, false, err
+		}
+		return ids[0], true, nil
+	}
+	if len(got.rows) <= p.Limit {
+		end, more, err := last(from(at, past))
+		if err != nil {
+			return got, nil, err
+		}
+		if more {
+			// Go on behind every delivery of the last message that was read.
+			k := keyed[ListedDelivery]{major: end}
+			if at.newer {
+				k.id = lastID
+			}
+			got.end = &k
+		}
+	}
+	if !p.Total {
+		return got, nil, nil
+	}
+	order = "DESC"
+	all := from(place{}, false)
+	c = query("1", all, 0)
+	var n int
+	if err := t.row(ctx, []any{&n}, "SELECT count(*) FROM ("+c.sql+" LIMIT ?) n", append(c.args, TotalLimit+1)...); err != nil {
+		return got, nil, err
+	}
+	total := &Total{N: min(n, TotalLimit), More: n > TotalLimit}
+	if !total.More {
+		_, total.More, err = last(from(place{}, false))
+	}
+	return got, total, err
+}
+
+// messagesOf are the conditions on the messages' own indexes.
+func (f *Filter) messagesOf() cond {
+	c := f.messagesOnly()
+	if !f.App.IsZero() && f.RefID == "" {
+		c.and("m.app_id = ?", f.App)
+	}
+	return c.with(f.times("m"))
+}
+
+// messagesOnly are the conditions that only messages' columns answer.
+func (f *Filter) messagesOnly() cond {
+	var c cond
+	if !f.Message.IsZero() {
+		c.and("m.id = ?", f.Message)
+	}
+	if !f.Batch.IsZero() {
+		c.and("m.batch_id = ? AND m.batch_id IS NOT NULL", f.Batch)
+	}
+	if f.RefID != "" {
+		c.and("m.app_id = ? AND m.ref_scope = ? AND m.ref_id = ? AND m.ref_id <> ''", f.App, f.RefScope, f.RefID)
+	}
+	return c
+}
+
+// deliveriesWhere is the rest of the filter, on the deliveries found.
+func (t *tx) deliveriesWhere(f *Filter) cond {
+	var c cond
+	if len(f.Statuses) > 0 {
+		list, args := in(nil, f.Statuses)
+		c.and("d.status IN "+list, texts(args)...)
+	}
+	if !f.Profile.IsZero() {
+		c.and("d.profile_id = ?", f.Profile)
+	}
+	if f.Lane != "" {
+		c.and("d.lane = ?", string(f.Lane))
+	}
+	if f.Recipient != "" {
+		c.and("d.address_folded = ?", f.Recipient)
+	}
+	return c.with(t.addressSearch(f))
+}
+
+// ids reads a list of ids.
+func (t *tx) ids(ctx context.Context, query string, args ...any) ([]postledger.ID, error) {
+	var out []postledger.ID
+	err := t.each(ctx, func(rows *sql.Rows) error {
+		var id postledger.ID
+		err := rows.Scan(&id)
+		out = append(out, id)
+		return err
+	}, query, args...)
+	return out, err
+}

@@ -1,0 +1,151 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+// ErrFilterTooBroad: no index serves the filter on a large ledger.
+var ErrFilterTooBroad = errors.New("the filter is too broad")
+
+// FilterError names the field of a filter that breaks a rule.
+type FilterError struct{ Field, Rule string }
+
+func (e *FilterError) Error() string { return e.Field + " " + e.Rule }
+
+func tooBroad(why string) error { return fmt.Errorf("%w: %s", ErrFilterTooBroad, why) }
+
+// Filter chooses rows of a list. Zero fields choose all; fields add up
+// ("and"). A caller with an app's key sets App.
+type Filter struct {
+	App     postledger.ID `json:"app"`
+	Profile postledger.ID `json:"profile"`
+	// IDs are the rows themselves, at most MaxPage.
+	IDs     []postledger.ID `json:"ids,omitempty"`
+	Message postledger.ID   `json:"message"`
+	Batch   postledger.ID   `json:"batch"`
+	// Statuses are any of the states; for messages: that have a delivery in
+	// one of them.
+	Statuses []postledger.Status `json:"statuses,omitempty"`
+	// Since and Until bound created_at: since <= created_at < until.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// RefScope and RefID are the caller's own reference; the id needs App.
+	RefScope string          `json:"ref_scope"`
+	RefID    string          `json:"ref_id"`
+	Lane     postledger.Lane `json:"lane"`
+	// Recipient is a folded address; the next three look at folded addresses
+	// too, and only in lists of deliveries.
+	Recipient string `json:"recipient"`
+	Domain    string `json:"domain"`
+	Prefix    string `json:"prefix"`
+	Contains  string `json:"contains"`
+}
+
+const (
+	// maxSearchSpan bounds since..until of a search that reads every address.
+	maxSearchSpan = 31 * 24 * time.Hour
+	// minPrefix is the shortest prefix.
+	minPrefix = 2
+)
+
+func (f *Filter) check() error {
+	switch {
+	case len(f.IDs) > MaxPage:
+		return &FilterError{"ids", fmt.Sprintf("must not be more than %d", MaxPage)}
+	case f.Lane != "" && !f.Lane.Valid():
+		return &FilterError{"lane", "must be immediate or bulk"}
+	case f.RefScope != "" && f.RefID == "":
+		return &FilterError{"ref_scope", "needs ref_id"}
+	case f.RefID != "" && f.App.IsZero():
+		return tooBroad("ref_id needs an app")
+	case f.Prefix != "" && len(f.Prefix) < minPrefix:
+		return &FilterError{"prefix", fmt.Sprintf("must have at least %d bytes", minPrefix)}
+	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):
+		return &FilterError{"since", "must be before until"}
+	}
+	for _, s := range f.Statuses {
+		if !s.Valid() {
+			return &FilterError{"status", fmt.Sprintf("%q is not a state", s)}
+		}
+	}
+	if f.Contains != "" || f.Domain != "" {
+		if f.App.IsZero() {
+			return tooBroad("a search in addresses needs an app")
+		}
+		if f.Since.IsZero() || f.Until.IsZero() || f.Until.Sub(f.Since) > maxSearchSpan {
+			return tooBroad("a search in addresses needs since and until, at most 31 days apart")
+		}
+	}
+	return nil
+}
+
+// cond is a condition with its arguments.
+type cond struct {
+	sql  string
+	args []any
+}
+
+func (c *cond) and(sql string, args ...any) {
+	if c.sql != "" {
+		c.sql += " AND "
+	}
+	c.sql += sql
+	c.args = append(c.args, args...)
+}
+
+func (c cond) with(o cond) cond {
+	out := cond{c.sql, append([]any(nil), c.args...)}
+	if o.sql != "" {
+		out.and(o.sql, o.args...)
+	}
+	return out
+}
+
+// An id is made when its request comes in, created_at is the commit's moment
+// by the ledger's clock: a slow upload or two clocks put them apart. Ids bound
+// what is read, created_at what is shown.
+const (
+	idMayBeEarlier = time.Hour
+	idMayBeLater   = 5 * time.Minute
+)
+
+// normal is the filter as its hash sees it: equal filters have equal text.
+func (f Filter) normal() Filter {
+	f.Since, f.Until = f.Since.UTC(), f.Until.UTC()
+	f.IDs = slices.Clone(f.IDs)
+	slices.SortFunc(f.IDs, compareIDs)
+	f.IDs = slices.Compact(f.IDs)
+	f.Statuses = slices.Clone(f.Statuses)
+	slices.Sort(f.Statuses)
+	f.Statuses = slices.Compact(f.Statuses)
+	return f
+}
+
+// times are the conditions of since and until on the table named p.
+func (f *Filter) times(p string) cond {
+	var c cond
+	if !f.Since.IsZero() {
+		low := idAt(f.Since.Add(-idMayBeEarlier))
+		c.and(p+".id >= ? AND "+p+".created_at >= ?", low[:], f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		high := idAt(f.Until.Add(idMayBeLater))
+		c.and(p+".id < ? AND "+p+".created_at < ?", high[:], f.Until.UnixMicro())
+	}
+	return c
+}
+
+// idAt is the lowest id of a millisecond.
+func idAt(t time.Time) postledger.ID {
+	var id postledger.ID
+	ms := uint64(max(0, t.UnixMilli()))
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	return id
+}
