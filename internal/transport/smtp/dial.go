@@ -91,15 +91,24 @@ func (t *Transport) introduce(ctx context.Context, c *conn, withTLS bool) (postl
 	return postledger.Outcome{}, true
 }
 
+// tlsConfig is shared by all connections, so that a later handshake can resume
+// the session of an earlier one.
+func tlsConfig(cfg Config) *tls.Config {
+	return &tls.Config{
+		ServerName:         cfg.ServerName,
+		RootCAs:            cfg.RootCAs,
+		MinVersion:         tls.VersionTLS12,
+		ClientSessionCache: tls.NewLRUClientSessionCache(cfg.MaxConnections),
+		// Small records at the start of a write would make eight writes of
+		// one usual message.
+		DynamicRecordSizingDisabled: true,
+	}
+}
+
 func (t *Transport) handshake(ctx context.Context, c *conn) (postledger.Outcome, bool) {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeouts.StartTLS)
 	defer cancel()
-	err := c.startTLS(ctx, &tls.Config{
-		ServerName: t.cfg.ServerName,
-		RootCAs:    t.cfg.RootCAs,
-		MinVersion: tls.VersionTLS12,
-	})
-	if err != nil {
+	if err := c.startTLS(ctx, t.tls); err != nil {
 		return failure(postledger.OutcomeUnavailable, postledger.PhaseStartTLS,
 			fmt.Sprintf("TLS handshake failed: %v", err)), false
 	}

@@ -19,20 +19,21 @@ func TestNoAnswerToTheFinalDot(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	for _, tc := range []struct {
-		name string
-		do   transporttest.Action
+		name   string
+		do     transporttest.Action
+		silent bool
 	}{
-		{"dropped", transporttest.Action{Drop: true}},
-		{"reset", transporttest.Action{Reset: true}},
-		{"half a line", transporttest.Action{Raw: "250 2.0.0 acc", Close: true}},
-		{"half a reply", transporttest.Action{Raw: "250-2.0.0 accepted\r\n", Close: true}},
-		{"no code", transporttest.Action{Raw: "OK\r\n"}},
-		{"two codes", transporttest.Action{Raw: "250-yes\r\n550 no\r\n"}},
-		{"a first digit out of range", transporttest.Action{Raw: "650 yes\r\n"}},
-		{"intermediate", transporttest.Action{Raw: "354 go on\r\n"}},
-		{"silence", transporttest.Action{Hold: never}},
-		{"slow drip", transporttest.Action{Raw: "2", Hold: nil}},
-		{"endless", transporttest.Action{Raw: strings.Repeat("250-more\r\n", 8<<10)}},
+		{"dropped", transporttest.Action{Drop: true}, false},
+		{"reset", transporttest.Action{Reset: true}, false},
+		{"half a line", transporttest.Action{Raw: "250 2.0.0 acc", Close: true}, false},
+		{"half a reply", transporttest.Action{Raw: "250-2.0.0 accepted\r\n", Close: true}, false},
+		{"no code", transporttest.Action{Raw: "OK\r\n"}, false},
+		{"two codes", transporttest.Action{Raw: "250-yes\r\n550 no\r\n"}, false},
+		{"a first digit out of range", transporttest.Action{Raw: "650 yes\r\n"}, false},
+		{"intermediate", transporttest.Action{Raw: "354 go on\r\n"}, false},
+		{"silence", transporttest.Action{Hold: never}, true},
+		{"slow drip", transporttest.Action{Raw: "2"}, true},
+		{"endless", transporttest.Action{Raw: strings.Repeat("250-more\r\n", 8<<10)}, false},
 	} {
 		for _, stored := range []bool{true, false} {
 			t.Run(tc.name, func(t *testing.T) {
@@ -41,7 +42,11 @@ func TestNoAnswerToTheFinalDot(t *testing.T) {
 					{At: transporttest.StepRcpt, Recipient: "gone@rcv.test", Do: transporttest.Answer("550 5.1.1 no such user")},
 					{At: transporttest.StepDot, Times: 1, Do: tc.do},
 				}})
-				tr := dial(t, hop, oneConnection, func(c *smtp.Config) { c.Timeouts.Dot = short })
+				tr := dial(t, hop, oneConnection, func(c *smtp.Config) {
+					if tc.silent {
+						c.Timeouts.Dot = short
+					}
+				})
 				out, w := send(t, tr, envelope("a@rcv.test", "gone@rcv.test", "b@rcv.test"))
 				// What RCPT said stays certain.
 				wantClasses(t, out, postledger.OutcomeUnknown, postledger.OutcomeRefused, postledger.OutcomeUnknown)
@@ -124,7 +129,21 @@ func TestBrokenBeforeTheDot(t *testing.T) {
 				Rules:      []transporttest.Rule{{At: tc.at, Do: tc.do}},
 			})
 			tr := dial(t, hop, func(c *smtp.Config) {
-				c.Timeouts = smtp.Timeouts{Greeting: short, Hello: short, Mail: short, Rcpt: short, Data: short}
+				if tc.do.Hold == nil && tc.do.Raw != "220" {
+					return
+				}
+				switch tc.at {
+				case transporttest.StepGreeting:
+					c.Timeouts.Greeting = short
+				case transporttest.StepHello:
+					c.Timeouts.Hello = short
+				case transporttest.StepMail:
+					c.Timeouts.Mail = short
+				case transporttest.StepRcpt:
+					c.Timeouts.Rcpt = short
+				case transporttest.StepData:
+					c.Timeouts.Data = short
+				}
 			})
 			out, w := send(t, tr, envelope())
 			if o := out[0]; o.Class != tc.class || o.Phase != tc.phase {
@@ -150,12 +169,16 @@ func TestBrokenInsideALargeMessage(t *testing.T) {
 	}{
 		{"dropped", transporttest.Action{Drop: true}, postledger.OutcomeDeferred},
 		{"stops reading", transporttest.Action{Hold: never}, postledger.OutcomeDeferred},
-		{"too big", transporttest.Action{Raw: "552 5.3.4 too big\r\n", Hold: nil, Close: true}, postledger.OutcomeRefused},
+		{"too big", transporttest.Action{Raw: "552 5.3.4 too big\r\n", Close: true}, postledger.OutcomeRefused},
 		{"goodbye", transporttest.Action{Raw: "421 4.3.2 bye\r\n", Close: true}, postledger.OutcomeThrottled},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			hop := transporttest.NewHop(t, transporttest.HopConfig{Rules: []transporttest.Rule{{At: transporttest.StepBody, Do: tc.do}}})
-			tr := dial(t, hop, func(c *smtp.Config) { c.Timeouts.Block = short })
+			tr := dial(t, hop, func(c *smtp.Config) {
+				if tc.do.Hold != nil {
+					c.Timeouts.Block = short
+				}
+			})
 			e := envelope()
 			e.Message = transporttest.Bytes(bytes.Repeat([]byte(strings.Repeat("x", 76)+"\r\n"), 400_000))
 			out, w := send(t, tr, e)

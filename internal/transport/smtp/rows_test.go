@@ -232,12 +232,16 @@ func TestSplit(t *testing.T) {
 		wantClasses(t, out, postledger.OutcomeAccepted, postledger.OutcomeAccepted, postledger.OutcomeReturned, postledger.OutcomeReturned)
 		wantAccepted(t, hop, 1)
 	}
+	limited := transporttest.NewHop(t, transporttest.HopConfig{MaxRecipients: 2})
+	out, _ := send(t, dial(t, limited), envelope("a@rcv.test", "b@rcv.test", "c@rcv.test"))
+	wantClasses(t, out, postledger.OutcomeAccepted, postledger.OutcomeAccepted, postledger.OutcomeReturned)
+
 	// A full mailbox among others is not a full transaction.
 	hop := transporttest.NewHop(t, transporttest.HopConfig{Rules: []transporttest.Rule{
 		{At: transporttest.StepRcpt, Recipient: "b@rcv.test", Do: transporttest.Answer("452 4.2.2 full")},
 		{At: transporttest.StepRcpt, Recipient: "c@rcv.test", Do: transporttest.Answer("552 5.2.2 full")},
 	}})
-	out, _ := send(t, dial(t, hop), envelope("a@rcv.test", "b@rcv.test", "c@rcv.test"))
+	out, _ = send(t, dial(t, hop), envelope("a@rcv.test", "b@rcv.test", "c@rcv.test"))
 	wantClasses(t, out, postledger.OutcomeAccepted, postledger.OutcomeDeferred, postledger.OutcomeRefused)
 }
 

@@ -2,6 +2,7 @@ package smtp
 
 import (
 	"context"
+	"crypto/tls"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -11,6 +12,7 @@ import (
 // Transport sends to one relay. It is safe for concurrent use.
 type Transport struct {
 	cfg  Config
+	tls  *tls.Config
 	pool *pool
 }
 
@@ -22,7 +24,7 @@ func New(cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{cfg: cfg, pool: newPool(cfg.MaxConnections)}, nil
+	return &Transport{cfg: cfg, tls: tlsConfig(cfg), pool: newPool(cfg.MaxConnections)}, nil
 }
 
 // Capabilities implements transport.Transport.

@@ -107,7 +107,10 @@ func (h *Hop) Close() {
 	h.wg.Wait()
 }
 
-// Host and Port are where it listens.
+// Addr is where it listens.
+func (h *Hop) Addr() string { return h.ln.Addr().String() }
+
+// Host is its address without the port.
 func (h *Hop) Host() string { return "127.0.0.1" }
 
 // Port is the TCP port.
