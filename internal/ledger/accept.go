@@ -65,6 +65,9 @@ var (
 	// ErrFateUnknown: COMMIT got no answer and it could not be found out what
 	// became of it.
 	ErrFateUnknown = errors.New("the fate of the commit is unknown")
+	// ErrKeyBusy: other processes write the same idempotency keys again and
+	// again; nothing was written, and a later try will find theirs.
+	ErrKeyBusy = errors.New("the idempotency key is being written by another process")
 )
 
 // MismatchError: a key was used before for another request.
@@ -203,18 +206,35 @@ type knownKey struct {
 
 // LookupKey answers for one key without writing anything.
 func (l *Ledger) LookupKey(ctx context.Context, app postledger.ID, key, fingerprint string) (AcceptedItem, bool, error) {
-	known, err := lookupKeys(ctx, l.read(), []postledger.ID{app}, []string{key})
+	known, err := l.LookupKeys(ctx, app, []string{key}, []string{fingerprint})
+	item, ok := known[0]
+	return item, ok, err
+}
+
+// LookupKeys answers for the keys that are known, by their index, without
+// writing anything. A key that stands for another request is a MismatchError;
+// an empty fingerprint fits any.
+func (l *Ledger) LookupKeys(ctx context.Context, app postledger.ID, keys, fingerprints []string) (map[int]AcceptedItem, error) {
+	apps := make([]postledger.ID, len(keys))
+	for i := range apps {
+		apps[i] = app
+	}
+	known, err := lookupKeys(ctx, l.read(), apps, keys)
 	if err != nil {
-		return AcceptedItem{}, false, fmt.Errorf("look up idempotency key: %w", err)
+		return nil, fmt.Errorf("look up idempotency keys: %w", err)
 	}
-	k, ok := known[appKey{app, key}]
-	if !ok {
-		return AcceptedItem{}, false, nil
+	items := make(map[int]AcceptedItem, len(known))
+	for i, key := range keys {
+		k, ok := known[appKey{app, key}]
+		switch {
+		case !ok:
+		case fingerprints[i] != "" && k.fingerprint != fingerprints[i]:
+			return nil, &MismatchError{Index: i}
+		default:
+			items[i] = AcceptedItem{MessageID: k.message, BatchID: k.batch, Replayed: true, Gone: k.gone}
+		}
 	}
-	if fingerprint != "" && k.fingerprint != fingerprint {
-		return AcceptedItem{}, true, &MismatchError{}
-	}
-	return AcceptedItem{MessageID: k.message, BatchID: k.batch, Replayed: true, Gone: k.gone}, true, nil
+	return items, nil
 }
 
 func lookupKeys(ctx context.Context, t *tx, apps []postledger.ID, keys []string) (map[appKey]knownKey, error) {
@@ -302,7 +322,7 @@ func readPolicy(ctx context.Context, t *tx, k policyKey, now int64) (policy, err
 	var trusted sql.NullBool
 	err := t.row(ctx, []any{&revision, &p.granted, &trusted, &quota, &p.keyValid}, `
 		SELECT p.revision,
-			g.app_id IS NOT NULL OR (p.is_default AND NOT EXISTS (
+			p.id IS NOT NULL AND (g.app_id IS NOT NULL OR p.is_default AND NOT EXISTS (
 				SELECT 1 FROM app_profiles o WHERE o.app_id = a.id AND o.revoked_at IS NULL)),
 			g.trusted_html, g.quota,
 			CAST(? AS `+t.idType()+`) IS NULL OR EXISTS (SELECT 1 FROM api_keys k WHERE k.id = ? AND k.revoked_at IS NULL

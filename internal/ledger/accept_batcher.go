@@ -202,5 +202,5 @@ func (b *acceptBatcher) once1(answers []*answer) error {
 			return err
 		}
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrKeyBusy, err)
 }

@@ -19,9 +19,17 @@ func deliveryDest(d *postledger.Delivery) []any {
 	return []any{
 		&d.ID, &d.MessageID, &d.EnvelopeID, &d.AppID, &d.ProfileID, &d.Lane, &d.Kind, &d.Position,
 		&d.Address, &d.AddressFolded, &d.DisplayName, &d.RecipientKey, &d.Status, &d.Reason, &d.Fence, &d.Attempts,
-		timeColumn{&d.CreatedAt}, timeColumn{&d.DueAt}, timeColumn{&d.LeasedAt}, timeColumn{&d.FirstChargedAt},
-		timeColumn{&d.ExpiresAt}, timeColumn{&d.DatedAt}, timeColumn{&d.CancelRequestedAt},
-		timeColumn{&d.SentAt}, timeColumn{&d.SettledAt}, timeColumn{&d.ResolveBy}, &d.ProviderID, &d.Response, &d.Resent,
+		timeColumn{&d.CreatedAt},
+		timeColumn{&d.DueAt},
+		timeColumn{&d.LeasedAt},
+		timeColumn{&d.FirstChargedAt},
+		timeColumn{&d.ExpiresAt},
+		timeColumn{&d.DatedAt},
+		timeColumn{&d.CancelRequestedAt},
+		timeColumn{&d.SentAt},
+		timeColumn{&d.SettledAt},
+		timeColumn{&d.ResolveBy},
+		&d.ProviderID, &d.Response, &d.Resent,
 	}
 }
 

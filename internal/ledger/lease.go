@@ -40,6 +40,9 @@ type Leased struct {
 	postledger.Delivery
 	// Uncharged is how many uncharged returns in a row it has behind it.
 	Uncharged int
+	// Suppressed says that the app's suppression list held the address when
+	// it was leased.
+	Suppressed bool
 }
 
 // Claimed is the answer to one Want.
@@ -77,17 +80,24 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) 
 // leasedColumns is what a worker needs of a delivery, in scanLeased's order.
 const leasedColumns = `d.id, d.message_id, d.envelope_id, d.app_id, d.profile_id, d.lane, d.kind, d.position,
 	d.address, d.display_name, d.fence, d.attempts, d.uncharged, d.created_at, d.leased_at, d.first_charged_at,
-	d.expires_at, d.dated_at, d.address_folded`
+	d.expires_at, d.dated_at, d.address_folded,
+	EXISTS (SELECT 1 FROM suppressions s WHERE s.app_id = d.app_id AND s.address_folded = d.address_folded)`
 
-// leasedColumnsSQLite is the same list for RETURNING, which knows no alias there.
-var leasedColumnsSQLite = strings.ReplaceAll(leasedColumns, "d.", "")
+// leasedColumnsSQLite is the same list for RETURNING, which knows the table
+// by its name.
+var leasedColumnsSQLite = strings.ReplaceAll(leasedColumns, "d.", "deliveries.")
 
 func scanLeased(rows *sql.Rows, d *Leased, more ...any) error {
 	d.Status = postledger.StatusSending
 	return rows.Scan(append([]any{
 		&d.ID, &d.MessageID, &d.EnvelopeID, &d.AppID, &d.ProfileID, &d.Lane, &d.Kind, &d.Position,
-		&d.Address, &d.DisplayName, &d.Fence, &d.Attempts, &d.Uncharged, timeColumn{&d.CreatedAt}, timeColumn{&d.LeasedAt},
-		timeColumn{&d.FirstChargedAt}, timeColumn{&d.ExpiresAt}, timeColumn{&d.DatedAt}, &d.AddressFolded,
+		&d.Address, &d.DisplayName, &d.Fence, &d.Attempts, &d.Uncharged,
+		timeColumn{&d.CreatedAt},
+		timeColumn{&d.LeasedAt},
+		timeColumn{&d.FirstChargedAt},
+		timeColumn{&d.ExpiresAt},
+		timeColumn{&d.DatedAt},
+		&d.AddressFolded, &d.Suppressed,
 	}, more...)...)
 }
 

@@ -88,7 +88,7 @@ func scanClaim(rows *sql.Rows, ord *int, cur *Cursor, id, envelope, message *pos
 	err := rows.Scan(ord, &cur.Due, id, envelope, message, leased,
 		&d.ID, &d.MessageID, &d.EnvelopeID, &d.AppID, &d.ProfileID, &lane, &kind, &position,
 		&address, &name, &fence, &attempts, &uncharged, timeColumn{&d.CreatedAt}, timeColumn{&d.LeasedAt},
-		timeColumn{&d.FirstChargedAt}, timeColumn{&d.ExpiresAt}, timeColumn{&d.DatedAt}, &folded)
+		timeColumn{&d.FirstChargedAt}, timeColumn{&d.ExpiresAt}, timeColumn{&d.DatedAt}, &folded, &d.Suppressed)
 	d.Status = postledger.StatusSending
 	d.Lane, d.Kind = postledger.Lane(lane.String), postledger.RecipientKind(kind.String)
 	d.Address, d.DisplayName, d.AddressFolded = address.String, name.String, folded.String

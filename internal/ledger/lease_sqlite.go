@@ -70,6 +70,6 @@ func leaseWhereSQLite(ctx context.Context, t *tx, c *Claimed, where string, work
 		err := scanLeased(rows, &d)
 		c.Leased = append(c.Leased, d)
 		return err
-	}, `UPDATE deliveries AS d SET status = 'sending', due_at = NULL, fence = fence + 1, lease_worker = ?, leased_at = ?
+	}, `UPDATE deliveries SET status = 'sending', due_at = NULL, fence = fence + 1, lease_worker = ?, leased_at = ?
 		WHERE `+where+` RETURNING `+leasedColumnsSQLite, append([]any{worker, now}, args...)...)
 }

@@ -14,6 +14,9 @@ type Loaded struct {
 	Content postledger.Content
 	// ContentMissing is set when retention has purged the content.
 	ContentMissing bool
+	// ContentDeferred is set when the content is larger than what was asked
+	// for and has not been loaded.
+	ContentDeferred bool
 	// Visible are the recipients its To and Cc headers show, in order; it is
 	// filled for messages with several recipients only.
 	Visible []VisibleRecipient
@@ -35,20 +38,26 @@ func messageDest(m *postledger.Message) []any {
 	return []any{
 		&m.ID, &m.AppID, &m.APIKeyID, &m.RequestID, &m.ProfileID, &m.ProfileName, &m.Tenant, &m.Locale, &m.Lane,
 		&m.BatchID, &m.RefScope, &m.RefID, &m.Category, &m.Subject, &m.HeaderMessageID, &m.SizeBytes, &m.Recipients,
-		&m.Actor.Type, &m.Actor.ID, &m.Actor.Name, timeColumn{&m.SendAt}, timeColumn{&m.ExpiresAt}, timeColumn{&m.CreatedAt},
-		timeColumn{&m.SettledAt}, timeColumn{&m.ContentPurgedAt}, &m.ResendOf,
+		&m.Actor.Type, &m.Actor.ID, &m.Actor.Name,
+		timeColumn{&m.SendAt},
+		timeColumn{&m.ExpiresAt},
+		timeColumn{&m.CreatedAt},
+		timeColumn{&m.SettledAt},
+		timeColumn{&m.ContentPurgedAt},
+		&m.ResendOf,
 	}
 }
 
-// LoadMessages reads messages with their content by primary key, in one query
-// a table for all of them.
-func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID) (map[postledger.ID]*Loaded, error) {
+// LoadMessages reads messages by primary key, in one query a table for all of
+// them, with the content of those that are at most maxContent bytes large.
+func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*Loaded, error) {
 	out := make(map[postledger.ID]*Loaded, len(ids))
 	if len(ids) == 0 {
 		return out, nil
 	}
 	t := l.read()
 	where, args := t.anyOf("m.id", ids)
+	args = append([]any{maxContent}, args...)
 	var several []postledger.ID
 	err := t.each(ctx, func(rows *sql.Rows) error {
 		m := new(Loaded)
@@ -58,7 +67,8 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID) (map[pos
 		if err := rows.Scan(append(messageDest(&m.Message), &text, &html, &headers, &fromName, &replyTo, &attachments)...); err != nil {
 			return err
 		}
-		m.ContentMissing = !text.Valid
+		m.ContentDeferred = m.SizeBytes > maxContent
+		m.ContentMissing = !text.Valid && !m.ContentDeferred
 		c.text, c.html, c.headers = text.String, html.String, headers.String
 		c.fromName, c.replyTo, c.attachments = fromName.String, replyTo.String, attachments.String
 		var err error
@@ -71,7 +81,7 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID) (map[pos
 		out[m.ID] = m
 		return nil
 	}, `SELECT `+messageColumns+`, c.text_body, c.html_body, c.headers, c.from_name, c.reply_to, c.attachments
-		FROM messages m LEFT JOIN message_contents c ON c.message_id = m.id WHERE `+where, args...)
+		FROM messages m LEFT JOIN message_contents c ON c.message_id = m.id AND m.size_bytes <= ? WHERE `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load messages: %w", err)
 	}

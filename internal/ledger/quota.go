@@ -177,3 +177,31 @@ func refundQuota(ctx context.Context, t *tx, k quotaKey, minute, n int64) error 
 	_, err = t.exec(ctx, `UPDATE quotas SET used = used - ? WHERE app_id = ? AND profile_id = ?`, n, k.app, k.profile)
 	return err
 }
+
+// CheckQuota reports a *QuotaError when n more recipients would not be taken
+// now. It is for a look before something dear is done, such as an upload; only
+// the charge in Accept decides.
+func (l *Ledger) CheckQuota(ctx context.Context, app, profile postledger.ID, limit *int64, n int64) error {
+	if limit == nil {
+		return nil
+	}
+	t := l.read()
+	now, err := t.nowMicros(ctx)
+	if err != nil {
+		return err
+	}
+	k, minute := quotaKey{app, profile}, now/microsPerMinute
+	var used int64
+	if err := t.row(ctx, []any{&used}, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM quota_minutes
+		WHERE app_id = ? AND profile_id = ? AND minute > ?`, app, profile, minute-quotaWindow); err != nil {
+		return fmt.Errorf("read quota: %w", err)
+	}
+	if used+n <= *limit {
+		return nil
+	}
+	exceeded, err := quotaExceeded(ctx, t, k, quotaCharge{n: n, limit: limit}, minute)
+	if err != nil {
+		return fmt.Errorf("read quota: %w", err)
+	}
+	return exceeded
+}

@@ -37,9 +37,12 @@ type Settlement struct {
 	Delay time.Duration
 	// Envelope is the new envelope of a delivery that goes back to queued;
 	// zero keeps the one it has.
-	Envelope   postledger.ID
-	Response   string
-	ProviderID string
+	Envelope postledger.ID
+	// OwnEnvelope makes a delivery that goes back to queued leave alone, as a
+	// single-recipient envelope.
+	OwnEnvelope bool
+	Response    string
+	ProviderID  string
 	// Event, when set, is written to the history.
 	Event *Event
 }
@@ -217,7 +220,10 @@ func planChange(r *settleRow, s *Settlement, now int64) (change, bool) {
 	case postledger.StatusQueued:
 		due := now + s.Delay.Microseconds()
 		c.due = &due
-		if !s.Envelope.IsZero() {
+		switch {
+		case s.OwnEnvelope:
+			c.envelope = r.id
+		case !s.Envelope.IsZero():
 			c.envelope = s.Envelope
 		}
 		c.resent = c.resent || (r.status == postledger.StatusUnconfirmed && s.Mover == postledger.MoverOperator)

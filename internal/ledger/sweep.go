@@ -50,3 +50,12 @@ func (l *Ledger) idList(ctx context.Context, t *tx, what, query string, args ...
 	}
 	return out, nil
 }
+
+// ResendDue lists a profile's unconfirmed deliveries that its policy may send
+// again, in id order after a cursor: not those that nobody asked for any more,
+// and not those of a restored ledger, which wait for an operator.
+func (l *Ledger) ResendDue(ctx context.Context, profile, after postledger.ID, limit int) ([]postledger.ID, error) {
+	return l.idList(ctx, l.read(), "list deliveries to resend", `SELECT id FROM deliveries
+		WHERE resolve_by IS NOT NULL AND id > ? AND profile_id = ? AND reason <> ? AND cancel_requested_at IS NULL
+		ORDER BY id LIMIT ?`, after[:], profile, string(postledger.ReasonRestored), limit)
+}

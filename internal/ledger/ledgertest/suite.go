@@ -209,4 +209,3 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
-

@@ -1,0 +1,333 @@
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger"
+)
+
+const (
+	// turnQuantum is how many deliveries a key is granted in one turn.
+	turnQuantum = 8
+	// leaseMost bounds one lease over all keys.
+	leaseMost = 500
+	// cursorLife is how long a key's cursor is kept: deliveries that become
+	// due behind it are found when it is dropped.
+	cursorLife = 3 * time.Second
+	// contentInLease is the largest content loaded together with a lease;
+	// larger ones are loaded by their sender, within the memory budget.
+	contentInLease = 256 << 10
+)
+
+// keyState is what is remembered of a key that has or had work.
+type keyState struct {
+	after  ledger.Cursor
+	cursor time.Time // when the cursor started
+	// asleep until then, unless somebody wakes it: it had nothing due.
+	asleep time.Time
+}
+
+// addKey puts a key to work. Worker.mu is held.
+func (w *Worker) addKey(k ledger.ClaimKey) {
+	st := w.keys[k]
+	if st == nil {
+		st = &keyState{}
+		w.keys[k] = st
+	}
+	st.asleep = time.Time{}
+	w.turns[laneOf(k.Lane)].Add(k)
+}
+
+// leaseLoop is the one leaser: it leases when there is room and work, and
+// else waits to be woken or for the poll.
+func (w *Worker) leaseLoop() {
+	poll := time.NewTicker(w.c.PollImmediate)
+	defer poll.Stop()
+	scan := true
+	for {
+		if scan && w.life.fresh() {
+			w.returnDoubtful()
+			w.scanKeys()
+		}
+		for w.life.fresh() && w.lifetime.Err() == nil && w.leaseOnce() {
+		}
+		select {
+		case <-w.lifetime.Done():
+			return
+		case <-w.wake:
+			scan = false
+		case <-poll.C:
+			scan = true
+		}
+	}
+}
+
+// scanKeys finds keys with work that nobody woke us for: another process's
+// accepts, retries, send_at.
+func (w *Worker) scanKeys() {
+	ctx, cancel := context.WithTimeout(w.lifetime, 10*time.Second)
+	defer cancel()
+	keys, err := w.c.Ledger.Waiting(ctx)
+	if err != nil {
+		if w.lifetime.Err() == nil {
+			w.c.Log.Error("look for waiting deliveries", slog.Any("error", err))
+		}
+		return
+	}
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := make(map[ledger.ClaimKey]bool, len(keys))
+	for _, k := range keys {
+		known[k] = true
+		if st := w.keys[k]; st == nil || now.After(st.asleep) {
+			w.addKey(k)
+		}
+	}
+	for k := range w.keys {
+		if !known[k] {
+			delete(w.keys, k)
+			w.turns[laneOf(k.Lane)].Remove(k)
+		}
+	}
+}
+
+// leaseOnce leases one round and hands it to the profiles; it reports whether
+// another round may find more.
+func (w *Worker) leaseOnce() bool {
+	wants := w.wants()
+	if len(wants) == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(w.work, 30*time.Second)
+	defer cancel()
+	began := time.Now()
+	claimed, err := w.c.Ledger.Lease(ctx, w.id, wants)
+	if err != nil {
+		w.release(wants)
+		w.doubtful = true
+		if w.lifetime.Err() == nil {
+			w.c.Log.Error("lease", slog.Any("error", err))
+			w.pause(time.Second)
+		}
+		return false
+	}
+	w.c.Kill("lease_committed")
+	took := time.Since(began)
+	var all []*envelope
+	any := false
+	for i := range claimed {
+		all = append(all, w.take(wants[i], &claimed[i], began)...)
+		if n := len(claimed[i].Leased); n > 0 {
+			any = true
+			w.c.Observer.Leased(wants[i].Key.Lane, n, took)
+		}
+	}
+	w.load(ctx, all)
+	w.enqueue(all)
+	return any
+}
+
+// pause waits, or returns when the worker stops.
+func (w *Worker) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-w.lifetime.Done():
+	}
+}
+
+// wants asks each lane's keys in turn how many they may lease, immediate
+// first, and reserves that many.
+func (w *Worker) wants() []ledger.Want {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []ledger.Want
+	for _, ln := range []lane{immediate, bulk} {
+		grants := w.turns[ln].Next(leaseMost, func(k ledger.ClaimKey, n int) int {
+			l := w.lineups[k.Profile]
+			if l == nil || w.revoked[Pair{k.App, k.Profile}] {
+				return 0
+			}
+			n = min(n, l.room(ln, now))
+			l.leased[ln] += n
+			l.pace.Take(now, n)
+			return n
+		})
+		for _, g := range grants {
+			st := w.keys[g.Key]
+			if now.Sub(st.cursor) > cursorLife {
+				st.after, st.cursor = ledger.Cursor{}, now
+			}
+			out = append(out, ledger.Want{Key: g.Key, N: g.N, After: st.after})
+		}
+	}
+	return out
+}
+
+// release gives back what wants reserved.
+func (w *Worker) release(wants []ledger.Want) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, want := range wants {
+		w.adjust(want.Key, -want.N)
+	}
+}
+
+// adjust corrects a reservation by what was really leased. Worker.mu is held.
+func (w *Worker) adjust(k ledger.ClaimKey, by int) {
+	l := w.lineups[k.Profile]
+	if l == nil || by == 0 {
+		return
+	}
+	l.leased[laneOf(k.Lane)] += by
+	if by < 0 {
+		l.pace.Return(time.Now(), -by)
+	} else {
+		l.pace.Take(time.Now(), by)
+	}
+}
+
+// take notes what a claim brought and forms its envelopes.
+func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time) []*envelope {
+	ln := laneOf(want.Key.Lane)
+	w.mu.Lock()
+	for i := range c.Leased {
+		w.held[c.Leased[i].ID] = true
+	}
+	w.adjust(want.Key, len(c.Leased)-want.N)
+	if over := len(c.Leased) - want.N; over > 0 {
+		w.turns[ln].Charge(want.Key, over)
+	}
+	l := w.lineups[want.Key.Profile]
+	if st := w.keys[want.Key]; st != nil {
+		st.after = c.After
+		if c.Short {
+			st.after, st.cursor = ledger.Cursor{}, time.Now()
+			if len(c.Leased) == 0 {
+				poll := w.c.PollImmediate
+				if ln == bulk {
+					poll = w.c.PollBulk
+				}
+				st.asleep = time.Now().Add(poll)
+				w.turns[ln].Remove(want.Key)
+			}
+		}
+	}
+	w.mu.Unlock()
+
+	slices.SortStableFunc(c.Leased, func(a, b ledger.Leased) int {
+		if a.EnvelopeID == b.EnvelopeID {
+			return a.Position - b.Position
+		}
+		return 0
+	})
+	byID := map[postledger.ID]*envelope{}
+	var out []*envelope
+	for _, d := range c.Leased {
+		e := byID[d.EnvelopeID]
+		if e == nil {
+			e = &envelope{lineup: l, lane: ln, leasedAt: leasedAt}
+			byID[d.EnvelopeID] = e
+			out = append(out, e)
+		}
+		e.members = append(e.members, d)
+	}
+	for _, e := range out {
+		slices.SortFunc(e.members, func(a, b ledger.Leased) int { return a.Position - b.Position })
+	}
+	return out
+}
+
+// load reads the messages of a round, all in one query.
+func (w *Worker) load(ctx context.Context, all []*envelope) {
+	if len(all) == 0 {
+		return
+	}
+	seen := map[postledger.ID]bool{}
+	var ids []postledger.ID
+	for _, e := range all {
+		if id := e.members[0].MessageID; !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	loaded, err := w.c.Ledger.LoadMessages(ctx, ids, contentInLease)
+	if err != nil {
+		w.c.Log.Error("load messages", slog.Any("error", err))
+		return // their senders give them back
+	}
+	for _, e := range all {
+		e.message = loaded[e.members[0].MessageID]
+	}
+}
+
+// enqueue hands envelopes to their profiles and starts senders.
+func (w *Worker) enqueue(all []*envelope) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range all {
+		if e.lineup == nil || e.message == nil {
+			w.senders.Go(func() { w.giveBack(e, postledger.ReasonReturned) })
+			continue
+		}
+		e.lineup.queue[e.lane] = append(e.lineup.queue[e.lane], e)
+	}
+	started := map[*lineup]bool{}
+	for _, e := range all {
+		if e.lineup != nil && !started[e.lineup] {
+			started[e.lineup] = true
+			w.startSenders(e.lineup)
+		}
+	}
+}
+
+// startSenders starts a goroutine for each envelope a connection is free for;
+// each goes on with the profile's next ones. At most connections of them run.
+// Worker.mu is held.
+func (w *Worker) startSenders(l *lineup) {
+	for e := l.next(); e != nil; e = l.next() {
+		w.senders.Go(func() { w.sendFrom(l, e) })
+	}
+}
+
+// returnDoubtful frees what a lease without an answer may have leased. Only
+// the leaser calls it, so no lease is under way; what this process holds is in
+// held from the lease's answer to the settle's commit.
+func (w *Worker) returnDoubtful() {
+	if !w.doubtful {
+		return
+	}
+	ctx, cancel := context.WithTimeout(w.lifetime, 30*time.Second)
+	defer cancel()
+	var after postledger.ID
+	for {
+		ls, err := w.c.Ledger.Leases(ctx, w.id, after, recoveryPage)
+		if err != nil {
+			return // asked again at the next poll
+		}
+		if len(ls) == 0 {
+			break
+		}
+		after = ls[len(ls)-1].ID
+		var ss []ledger.Settlement
+		w.mu.Lock()
+		for _, l := range ls {
+			if !w.held[l.ID] {
+				ss = append(ss, ledger.Settlement{
+					ID: l.ID, Fence: l.Fence, Owner: w.id, Mover: postledger.MoverWorker,
+					To: postledger.StatusQueued, Reason: postledger.ReasonReturned,
+				})
+			}
+		}
+		w.mu.Unlock()
+		if _, err := w.c.Ledger.Settle(ctx, ss); err != nil {
+			return
+		}
+	}
+	w.doubtful = false
+}

@@ -1,0 +1,63 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/postledger/postledger/internal/ledger"
+)
+
+// errStale says that this worker may not transmit: it could not prove for too
+// long that it is alive.
+var errStale = errors.New("no heartbeat could be written for too long")
+
+// lifeline is the worker's proof that it is alive, and its own knowledge of
+// when the last proof was committed. time.Time's monotonic reading is what
+// counts: it goes on while the process is stopped, and no step of the clock
+// changes it.
+type lifeline struct {
+	w    *Worker
+	beat int64
+	last atomic.Pointer[time.Time]
+}
+
+// run writes heartbeats until ctx ends. A ledger that does not know the last
+// one is not the ledger it was written to: the worker must stop.
+func (l *lifeline) run(ctx context.Context) {
+	tick := time.NewTicker(l.w.c.Heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		began := time.Now()
+		bctx, cancel := context.WithTimeout(ctx, l.w.c.StaleAfter)
+		beat, err := l.w.c.Ledger.Heartbeat(bctx, l.w.id, l.beat)
+		cancel()
+		switch {
+		case err == nil:
+			l.beat = beat
+			l.ok(began)
+			if err := l.w.journal.SetBeat(uint64(beat)); err != nil {
+				l.w.fail(err)
+				return
+			}
+		case errors.Is(err, ledger.ErrWorkerUnknown):
+			l.w.fail(err)
+			return
+		case ctx.Err() == nil:
+			l.w.c.Log.Warn("heartbeat failed", slog.Any("error", err))
+		}
+	}
+}
+
+// ok notes a heartbeat by the moment before it was asked for.
+func (l *lifeline) ok(began time.Time) { l.last.Store(&began) }
+
+// fresh reports whether the worker may transmit.
+func (l *lifeline) fresh() bool { return time.Since(*l.last.Load()) < l.w.c.StaleAfter }

@@ -1,0 +1,102 @@
+package deliver
+
+import (
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver/health"
+	"github.com/postledger/postledger/internal/deliver/pace"
+	"github.com/postledger/postledger/internal/ledger"
+)
+
+// lane is an index of the two lanes: immediate stands before bulk.
+type lane int
+
+const (
+	immediate lane = iota
+	bulk
+)
+
+func laneOf(l postledger.Lane) lane {
+	if l == postledger.LaneBulk {
+		return bulk
+	}
+	return immediate
+}
+
+// lineup is one profile at work: what was leased for it, what is on the wire,
+// and whether more may be. Worker.mu guards it.
+type lineup struct {
+	profile postledger.Profile
+	hop     Hop
+	health  *health.Health
+	pace    *pace.Pace
+	// connections and reserve: bulk may use connections − reserve of them.
+	connections, reserve int
+	queue                [2][]*envelope
+	active               [2]int
+	// leased counts deliveries from their lease until their settle has committed.
+	leased [2]int
+	// stopped: the hop could not be made from the profile's configuration.
+	stopped bool
+}
+
+// envelope is what leaves together, from lease to settle.
+type envelope struct {
+	lineup  *lineup
+	lane    lane
+	members []ledger.Leased
+	message *ledger.Loaded
+	// leasedAt is the process's own moment of the lease: the ledger's clock
+	// gave LeasedAt, and the time since is measured here.
+	leasedAt time.Time
+}
+
+// leaseFactor is how many times its connections a lane may have leased: one
+// set on the wire, one ready behind it while the first is being settled.
+const leaseFactor = 2
+
+// room is how many deliveries more may be leased for a lane.
+func (l *lineup) room(ln lane, now time.Time) int {
+	if l.stopped || !l.profile.PausedAt.IsZero() || !l.profile.RemovedAt.IsZero() || l.health.State() != health.Up {
+		return 0
+	}
+	may := l.connections
+	if ln == bulk {
+		may -= l.reserve
+	}
+	n := leaseFactor*may - l.leased[ln]
+	return max(0, min(n, l.pace.Allow(now, paceWindow)))
+}
+
+// paceWindow is how far ahead of its pace a profile's deliveries are leased.
+const paceWindow = 2 * time.Second
+
+// next takes the envelope whose turn it is, if a connection is free for it.
+func (l *lineup) next() *envelope {
+	total := l.active[immediate] + l.active[bulk]
+	for _, ln := range []lane{immediate, bulk} {
+		if len(l.queue[ln]) == 0 || total >= l.connections {
+			continue
+		}
+		if ln == bulk && l.active[bulk] >= l.connections-l.reserve {
+			continue
+		}
+		e := l.queue[ln][0]
+		l.queue[ln][0] = nil
+		l.queue[ln] = l.queue[ln][1:]
+		l.active[ln]++
+		return e
+	}
+	return nil
+}
+
+// recall empties the queue: the envelopes were leased and not begun.
+func (l *lineup) recall() []*envelope {
+	var out []*envelope
+	for ln := range l.queue {
+		out = append(out, l.queue[ln]...)
+		l.queue[ln] = nil
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver/health"
+	"github.com/postledger/postledger/internal/deliver/pace"
+)
+
+// policyEvery is how soon a change that another process made is obeyed.
+const policyEvery = time.Second
+
+// policyLoop reads profiles and revocations, and probes hops that are down.
+func (w *Worker) policyLoop() {
+	tick := time.NewTicker(policyEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.lifetime.Done():
+			return
+		case <-w.reload:
+		case <-tick.C:
+		}
+		ctx, cancel := context.WithTimeout(w.lifetime, 10*time.Second)
+		if err := w.readPolicy(ctx); err != nil && w.lifetime.Err() == nil {
+			w.c.Log.Error("read policy", slog.Any("error", err))
+		}
+		cancel()
+		w.probeDue()
+	}
+}
+
+// readPolicy applies what profiles and grants say now.
+func (w *Worker) readPolicy(ctx context.Context) error {
+	p, err := w.c.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	revoked := make(map[Pair]bool, len(p.Revoked))
+	for _, r := range p.Revoked {
+		revoked[r] = true
+	}
+	var back []*envelope
+	var old []Hop
+	woken := false
+	w.mu.Lock()
+	w.revoked = revoked
+	for i := range p.Profiles {
+		b, o, awake := w.applyProfile(p.Profiles[i])
+		back, old, woken = append(back, b...), append(old, o...), woken || awake
+	}
+	w.mu.Unlock()
+	for _, e := range back {
+		w.giveBack(e, postledger.ReasonReturned)
+	}
+	for _, h := range old {
+		if err := h.Transport.Close(); err != nil {
+			w.c.Log.Warn("close transport", slog.Any("error", err))
+		}
+	}
+	if woken {
+		w.poke()
+	}
+	return nil
+}
+
+// applyProfile makes or updates a profile's lineup. Worker.mu is held.
+func (w *Worker) applyProfile(p postledger.Profile) (back []*envelope, old []Hop, woken bool) {
+	now := time.Now()
+	l := w.lineups[p.ID]
+	if l == nil {
+		l = &lineup{health: health.New(now), profile: postledger.Profile{Revision: -1}}
+		l.pace, _ = pace.New(pace.Config{}, now) // no limit is a valid one
+		w.lineups[p.ID] = l
+	}
+	was := l.profile
+	l.profile = p
+	if was.Revision != p.Revision {
+		if l.hop.Transport != nil {
+			old = append(old, l.hop)
+		}
+		l.configure(w, now)
+		woken = true
+	}
+	if !was.PausedAt.IsZero() && p.PausedAt.IsZero() {
+		l.health.Resume(now)
+		woken = true
+	}
+	if !p.PausedAt.IsZero() || !p.RemovedAt.IsZero() || l.stopped {
+		back = l.recall()
+	}
+	return back, old, woken
+}
+
+// configure makes the hop anew: settings or secrets have changed.
+func (l *lineup) configure(w *Worker, now time.Time) {
+	p := l.profile
+	l.connections, l.reserve = max(2, p.Config.Connections), p.Config.ImmediateReserve()
+	l.health.Resume(now)
+	l.hop, l.stopped = Hop{}, true
+	if err := l.pace.Configure(now, pace.Config{PerMinute: p.Config.PacePerMinute}); err != nil {
+		w.c.Log.Error("profile's pace", slog.String("profile", p.Name), slog.Any("error", err))
+		return
+	}
+	if !p.RemovedAt.IsZero() {
+		return
+	}
+	hop, err := w.c.Hop(p)
+	if err != nil {
+		w.c.Log.Error("make transport; the profile sends nothing until it is changed", slog.String("profile", p.Name), slog.Any("error", err))
+		return
+	}
+	l.hop, l.stopped = hop, false
+}
+
+// probeDue starts one probe for each profile that is down and whose time has come.
+func (w *Worker) probeDue() {
+	now := time.Now()
+	w.mu.Lock()
+	var due []*lineup
+	for _, l := range w.lineups {
+		if !l.stopped && l.profile.PausedAt.IsZero() && l.health.StartProbe(now) {
+			due = append(due, l)
+		}
+	}
+	w.mu.Unlock()
+	for _, l := range due {
+		w.loops.Go(func() { w.probe(l) })
+	}
+}
+
+func (w *Worker) probe(l *lineup) {
+	w.mu.Lock()
+	hop := l.hop
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeout(w.lifetime, time.Minute)
+	defer cancel()
+	o := hop.Transport.Probe(ctx)
+	w.mu.Lock()
+	changed := l.health.Probed(time.Now(), o)
+	snap, p := l.health.Snapshot(), l.profile
+	w.mu.Unlock()
+	if changed {
+		w.healthChanged(p, snap)
+	}
+}
+
+// Health is the state of a profile's hop, for the API and the metrics.
+func (w *Worker) Health(profile postledger.ID) (health.Snapshot, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.lineups[profile]
+	if l == nil {
+		return health.Snapshot{}, false
+	}
+	return l.health.Snapshot(), true
+}

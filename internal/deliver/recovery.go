@@ -1,0 +1,221 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver/journal"
+	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/settle"
+)
+
+// recoveryPage bounds one settle of a recovery or sweep.
+const recoveryPage = 500
+
+// watched is what this process has seen of other workers' heartbeats, by its
+// own answers from the database and its own monotonic clock.
+type watched map[postledger.ID]seen
+
+type seen struct {
+	beat int64
+	// still is how long the beat has stood still, summed over looks that were
+	// answered; at is the last of them.
+	still time.Duration
+	at    time.Time
+}
+
+// look notes a worker's beat and reports whether it is lost.
+func (s watched) look(w ledger.Worker, now time.Time, every, lost time.Duration) bool {
+	was, known := s[w.ID]
+	if !known || was.beat != w.Beat {
+		s[w.ID] = seen{beat: w.Beat, at: now}
+		return false
+	}
+	// A gap in our own looking (we were stopped, or the database was away)
+	// counts as one interval at most: the other may not have been able to
+	// write either.
+	was.still += min(now.Sub(was.at), 2*every)
+	was.at = now
+	s[w.ID] = was
+	return was.still >= lost
+}
+
+// recoveryLoop takes over from lost owners, fails what is past its deadline,
+// and cancels what waits under a removed profile or a revoked grant.
+func (w *Worker) recoveryLoop() {
+	every := min(w.c.Recovery, w.c.LostAfter/4)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	sweep := time.NewTicker(min(w.c.Recovery, time.Second))
+	defer sweep.Stop()
+	for {
+		select {
+		case <-w.lifetime.Done():
+			return
+		case <-tick.C:
+			w.recoverLost(w.lifetime)
+		case <-sweep.C:
+			w.sweep(w.lifetime)
+		}
+	}
+}
+
+// recoverLost looks at every other worker that has not ended.
+func (w *Worker) recoverLost(ctx context.Context) {
+	workers, err := w.c.Ledger.Workers(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.c.Log.Error("list workers", slog.Any("error", err))
+		}
+		return
+	}
+	now := time.Now()
+	every := min(w.c.Recovery, w.c.LostAfter/4)
+	for _, v := range workers {
+		if v.ID == w.id {
+			continue
+		}
+		lost := w.others.look(v, now, every, w.c.LostAfter)
+		if err := w.recoverWorker(ctx, v, lost); err != nil && ctx.Err() == nil {
+			w.c.Log.Error("recover worker", slog.String("lost", v.ID.String()), slog.Any("error", err))
+		}
+	}
+}
+
+// recoverWorker settles what a dead worker left, by its journal when that
+// proves anything, else as unconfirmed once it is lost.
+func (w *Worker) recoverWorker(ctx context.Context, v ledger.Worker, lost bool) error {
+	path := filepath.Join(w.c.JournalDir, v.ID.String()+".journal")
+	dead, err := journal.Open(path)
+	if err == nil {
+		defer dead.Close()
+		if dead.Header().Ledger != w.ledgerID {
+			err = journal.ErrCorrupt
+		}
+	}
+	switch {
+	case err == nil:
+		if err := w.recoverByJournal(ctx, v, dead.Records()); err != nil {
+			return err
+		}
+		if err := w.c.Ledger.EndWorker(ctx, v.ID); err != nil {
+			return err
+		}
+		return dead.Remove()
+	case errors.Is(err, journal.ErrAlive), errors.Is(err, fs.ErrNotExist), errors.Is(err, journal.ErrOtherBoot), errors.Is(err, journal.ErrCorrupt):
+		if !lost {
+			return nil
+		}
+		w.c.Log.Warn("worker is lost and left no proof", slog.String("lost", v.ID.String()), slog.String("journal", err.Error()))
+		alive := errors.Is(err, journal.ErrAlive)
+		if err := w.abandon(ctx, v); err != nil {
+			return err
+		}
+		if alive {
+			return nil // it may come back, and its late answers count
+		}
+		if err := w.c.Ledger.EndWorker(ctx, v.ID); err != nil {
+			return err
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err := journal.Discard(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	default:
+		return err
+	}
+}
+
+// recoverByJournal: answered is settled, begun is unconfirmed, and what has no
+// record never sent its last byte.
+func (w *Worker) recoverByJournal(ctx context.Context, v ledger.Worker, records []journal.Record) error {
+	type place struct {
+		record *journal.Record
+		at     int
+	}
+	at := map[journal.Member]place{}
+	for i := range records {
+		for j, m := range records[i].Members {
+			at[m] = place{&records[i], j}
+		}
+	}
+	return w.eachLease(ctx, v.ID, func(ls []ledger.Leased) []ledger.Settlement {
+		w.c.Kill("recovery_read")
+		groups := map[postledger.ID]*settle.Tried{}
+		var order []postledger.ID
+		for _, l := range ls {
+			o := postledger.Outcome{Class: postledger.OutcomeReturned, Reason: postledger.ReasonReturned}
+			if p, ok := at[journal.Member{Delivery: l.ID, Fence: l.Fence}]; ok {
+				o = postledger.Outcome{Class: postledger.OutcomeUnknown, Phase: postledger.PhaseDot, Reason: postledger.ReasonNoAnswer}
+				if p.record.Outcomes != nil {
+					o = p.record.Outcomes[p.at]
+				}
+			}
+			t := groups[l.EnvelopeID]
+			if t == nil {
+				t = &settle.Tried{Horizon: w.horizon(l.ProfileID), Mover: postledger.MoverRecovery, Owner: v.ID}
+				groups[l.EnvelopeID] = t
+				order = append(order, l.EnvelopeID)
+			}
+			t.Members, t.Outcomes = append(t.Members, l), append(t.Outcomes, o)
+		}
+		var ss []ledger.Settlement
+		for _, id := range order {
+			ss = append(ss, settle.Decide(groups[id], rand.Float64, w.c.Ledger.NewID)...)
+		}
+		return ss
+	})
+}
+
+func (w *Worker) horizon(profile postledger.ID) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l := w.lineups[profile]; l != nil {
+		return l.profile.Config.RetryHorizon()
+	}
+	return 0
+}
+
+// abandon makes a lost worker's leases unconfirmed: nobody knows.
+func (w *Worker) abandon(ctx context.Context, v ledger.Worker) error {
+	return w.eachLease(ctx, v.ID, func(ls []ledger.Leased) []ledger.Settlement {
+		w.c.Kill("recovery_read")
+		ss := make([]ledger.Settlement, len(ls))
+		for i, l := range ls {
+			ss[i] = ledger.Settlement{
+				ID: l.ID, Fence: l.Fence, Owner: v.ID, Mover: postledger.MoverRecovery,
+				To: postledger.StatusUnconfirmed, Reason: postledger.ReasonWorkerLost, Charged: true,
+				Event: &ledger.Event{Kind: "recovery"},
+			}
+		}
+		return ss
+	})
+}
+
+// eachLease settles a worker's leases page by page.
+func (w *Worker) eachLease(ctx context.Context, worker postledger.ID, plan func([]ledger.Leased) []ledger.Settlement) error {
+	var after postledger.ID
+	for {
+		ls, err := w.c.Ledger.Leases(ctx, worker, after, recoveryPage)
+		if err != nil || len(ls) == 0 {
+			return err
+		}
+		after = ls[len(ls)-1].ID
+		out, err := w.c.Ledger.Settle(ctx, plan(ls))
+		if err != nil {
+			return err
+		}
+		w.c.Observer.Settled("", out)
+		w.c.OnSettled(messagesOf(out))
+		w.poke()
+	}
+}

@@ -1,0 +1,248 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver/health"
+	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/mime"
+	"github.com/postledger/postledger/internal/settle"
+	"github.com/postledger/postledger/internal/transport"
+)
+
+// sendFrom sends an envelope and then the profile's next ones while a
+// connection may be used for them.
+func (w *Worker) sendFrom(l *lineup, e *envelope) {
+	for e != nil {
+		w.send(e)
+		w.mu.Lock()
+		l.active[e.lane]--
+		// The freed connection may serve the other lane too.
+		e = l.next()
+		if e != nil {
+			w.startSenders(l)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// send takes one envelope through gates, render and transport to the settler.
+func (w *Worker) send(e *envelope) {
+	if w.lifetime.Err() != nil || !w.life.fresh() {
+		w.giveBack(e, postledger.ReasonReturned)
+		return
+	}
+	stopped := w.gates(e)
+	if len(e.members) == 0 {
+		w.submit(e, stopped, nil)
+		return
+	}
+	if len(stopped) > 0 {
+		w.submitPart(e, stopped)
+	}
+	memory := w.memoryFor(e)
+	if err := w.memory.Acquire(w.work, memory); err != nil {
+		w.giveBack(e, postledger.ReasonReturned)
+		return
+	}
+	defer w.memory.Release(memory)
+	if err := w.ensureContent(e); err != nil {
+		w.c.Log.Error("load content", slog.String("message", e.members[0].MessageID.String()), slog.Any("error", err))
+		w.giveBack(e, postledger.ReasonReturned)
+		return
+	}
+
+	w.mu.Lock()
+	profile, hop, ticket := e.lineup.profile, e.lineup.hop, e.lineup.health.Start()
+	w.mu.Unlock()
+
+	msg, err := w.compose(e, profile, hop)
+	if err != nil {
+		w.c.Log.Error("compose message", slog.String("message", e.members[0].MessageID.String()), slog.Any("error", err))
+		w.decide(e, transport.Every(len(e.members), composeOutcome(err)), nil)
+		return
+	}
+	defer msg.Release()
+	wr := &wire{w: w, e: e}
+	env, err := transportEnvelope(e, profile, msg)
+	if err != nil {
+		w.decide(e, transport.Every(len(e.members), refusedHere(err)), nil)
+		return
+	}
+	began := time.Now()
+	outcomes := hop.Transport.Send(w.work, env, wr)
+	took := time.Since(began)
+	w.observe(e.lineup, ticket, outcomes)
+	for _, o := range outcomes {
+		w.c.Observer.Sent(profile.Name, e.members[0].Lane, o.Class, took)
+	}
+	w.decide(e, outcomes, wr)
+}
+
+// memoryFor estimates what an envelope holds while it is on the wire: the
+// content, its encoded form and the buffers between. It never exceeds the
+// budget, so that the largest message can pass alone.
+func (w *Worker) memoryFor(e *envelope) int64 {
+	return min(64<<10+4*e.message.SizeBytes, w.c.MemoryBudget)
+}
+
+func (w *Worker) ensureContent(e *envelope) error {
+	if !e.message.ContentDeferred {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(w.work, 30*time.Second)
+	defer cancel()
+	id := e.members[0].MessageID
+	m, err := w.c.Ledger.LoadMessages(ctx, []postledger.ID{id}, 1<<40)
+	if err != nil {
+		return err
+	}
+	if m[id] == nil {
+		return errors.New("the message is gone")
+	}
+	e.message = m[id]
+	return nil
+}
+
+// composeOutcome: what cannot be built now or ever. The hop has no part in it.
+func composeOutcome(err error) postledger.Outcome {
+	var field *mime.FieldError
+	switch {
+	case errors.Is(err, errContentGone), errors.Is(err, fs.ErrNotExist), errors.Is(err, mime.ErrContentChanged):
+		return postledger.Outcome{Class: postledger.OutcomeRefused, Reason: postledger.ReasonContentLost, Text: "the content needed to build the message is missing"}
+	case errors.As(err, &field):
+		return refusedHere(err)
+	default:
+		return postledger.Outcome{Class: postledger.OutcomeDeferred, Text: "the message could not be built"}
+	}
+}
+
+func refusedHere(err error) postledger.Outcome {
+	return postledger.Outcome{Class: postledger.OutcomeRefused, Reason: postledger.ReasonRejectedMessage, Text: err.Error()}
+}
+
+// observe tells health and pace what the hop said, and reacts when that
+// changes the profile's state.
+func (w *Worker) observe(l *lineup, ticket health.Ticket, outcomes []postledger.Outcome) {
+	now := time.Now()
+	accepted, throttled, returned := 0, false, 0
+	for _, o := range outcomes {
+		switch o.Class {
+		case postledger.OutcomeAccepted:
+			accepted++
+		case postledger.OutcomeThrottled:
+			throttled = true
+		case postledger.OutcomeReturned, postledger.OutcomeUnavailable, postledger.OutcomeMisconfigured:
+			returned++
+		}
+	}
+	w.mu.Lock()
+	l.pace.Return(now, returned)
+	if throttled {
+		l.pace.Throttled(now)
+	} else if accepted > 0 {
+		l.pace.Accepted(now, accepted)
+	}
+	changed := l.health.Observe(now, ticket, outcomes[0])
+	snap := l.health.Snapshot()
+	var back []*envelope
+	if changed && snap.State != health.Up {
+		back = l.recall()
+	}
+	profile := l.profile
+	w.mu.Unlock()
+	if changed {
+		w.healthChanged(profile, snap)
+	}
+	for _, e := range back {
+		w.giveBack(e, postledger.ReasonReturned)
+	}
+}
+
+func (w *Worker) healthChanged(p postledger.Profile, s health.Snapshot) {
+	w.c.Observer.Health(p.Name, s.State.String())
+	switch s.State {
+	case health.Down:
+		w.c.Log.Warn("profile is down", slog.String("profile", p.Name), slog.String("outcome", s.Reason.String()), slog.Time("next_probe", s.NextProbe))
+	case health.Paused:
+		w.c.Log.Error("profile is paused with an alarm", slog.String("profile", p.Name), slog.String("alarm", s.Alarm))
+		ctx, cancel := context.WithTimeout(w.work, 10*time.Second)
+		defer cancel()
+		if err := w.c.Pause(ctx, p.ID, s.Alarm); err != nil {
+			w.c.Log.Error("record the pause", slog.String("profile", p.Name), slog.Any("error", err))
+		}
+		w.Reload()
+	default:
+		w.c.Log.Info("profile is up", slog.String("profile", p.Name))
+		w.poke()
+	}
+}
+
+// giveBack returns an envelope that has not begun: nobody else may.
+func (w *Worker) giveBack(e *envelope, reason postledger.Reason) {
+	w.mu.Lock()
+	if e.lineup != nil {
+		e.lineup.pace.Return(time.Now(), len(e.members))
+	}
+	w.mu.Unlock()
+	w.decide(e, transport.Every(len(e.members), postledger.Outcome{Class: postledger.OutcomeReturned, Reason: reason}), nil)
+}
+
+// decide turns outcomes into settlements and hands them to the settler.
+func (w *Worker) decide(e *envelope, outcomes []postledger.Outcome, wr *wire) {
+	var horizon time.Duration
+	if e.lineup != nil {
+		horizon = e.lineup.profile.Config.RetryHorizon()
+	}
+	ss := settle.Decide(&settle.Tried{
+		Members: e.members, Outcomes: outcomes, Horizon: horizon, Mover: postledger.MoverWorker,
+	}, rand.Float64, w.c.Ledger.NewID)
+	w.submit(e, ss, wr)
+}
+
+// submitPart settles members that a gate stopped; the rest goes on.
+func (w *Worker) submitPart(e *envelope, ss []ledger.Settlement) {
+	part := *e
+	w.submit(&part, ss, nil)
+}
+
+// submit hands settlements over. Only their commit frees the lease's place and
+// the journal's slot.
+func (w *Worker) submit(e *envelope, ss []ledger.Settlement, wr *wire) {
+	w.settler.Submit(ss, func(out []ledger.Settled) {
+		if wr != nil {
+			wr.free()
+		}
+		w.mu.Lock()
+		if e.lineup != nil {
+			e.lineup.leased[e.lane] -= len(ss)
+		}
+		for i := range ss {
+			delete(w.held, ss[i].ID)
+		}
+		w.mu.Unlock()
+		w.poke()
+		name := ""
+		if e.lineup != nil {
+			name = e.lineup.profile.Name
+		}
+		w.c.Observer.Settled(name, out)
+		w.c.OnSettled(messagesOf(out))
+	})
+}
+
+func messagesOf(out []ledger.Settled) []postledger.ID {
+	var ids []postledger.ID
+	for i := range out {
+		if id := out[i].MessageID; !id.IsZero() && (len(ids) == 0 || ids[len(ids)-1] != id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,240 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver/fair"
+	"github.com/postledger/postledger/internal/deliver/journal"
+	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/mime"
+	"github.com/postledger/postledger/internal/settle"
+)
+
+// Worker delivers for one process.
+type Worker struct {
+	c        Config
+	id       postledger.ID
+	ledgerID postledger.ID
+	journal  *journal.Journal
+	settler  *settle.Settler
+	life     lifeline
+	memory   *semaphore.Weighted
+	composer mime.Composer
+	wake     chan struct{} // one pending look is as good as many
+	reload   chan struct{}
+
+	// lifetime ends when Stop begins; loops and leasing end with it. work
+	// ends when Stop has waited long enough: what is before its dot is dropped.
+	lifetime, work   context.Context
+	endLife, endWork context.CancelFunc
+	loops            sync.WaitGroup // ends with lifetime
+	beats            sync.WaitGroup // ends with work: a stopping worker still lives
+	senders          sync.WaitGroup
+	failed           chan error
+	failOnce         sync.Once
+	others           watched
+
+	mu      sync.Mutex
+	lineups map[postledger.ID]*lineup
+	revoked map[Pair]bool
+	turns   [2]*fair.Turns[ledger.ClaimKey]
+	keys    map[ledger.ClaimKey]*keyState
+	// held are the leases this process knows it has. One that the ledger
+	// names and this does not is from a lease whose COMMIT got no answer.
+	held map[postledger.ID]bool
+
+	// doubtful says that a lease got no answer; the leaser's alone.
+	doubtful bool
+}
+
+// New makes a worker that does nothing yet.
+func New(c Config) (*Worker, error) {
+	c.defaults()
+	w := &Worker{
+		c: c, memory: semaphore.NewWeighted(c.MemoryBudget),
+		wake: make(chan struct{}, 1), reload: make(chan struct{}, 1), failed: make(chan error, 1),
+		lineups: map[postledger.ID]*lineup{}, revoked: map[Pair]bool{}, keys: map[ledger.ClaimKey]*keyState{},
+		others: watched{}, held: map[postledger.ID]bool{},
+	}
+	w.life.w = w
+	for i := range w.turns {
+		var err error
+		if w.turns[i], err = fair.New[ledger.ClaimKey](turnQuantum); err != nil {
+			return nil, fmt.Errorf("make turns: %w", err)
+		}
+	}
+	w.lifetime, w.endLife = context.WithCancel(context.Background())
+	w.work, w.endWork = context.WithCancel(context.Background())
+	return w, nil
+}
+
+// Start checks that the ledger is not older than the world, takes over what
+// dead workers of this machine left, and begins to deliver. ctx bounds the
+// start alone.
+func (w *Worker) Start(ctx context.Context) error {
+	state, err := w.c.Ledger.ReadState(ctx)
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	w.ledgerID = state.LedgerID
+	if err := w.checkAge(ctx, state); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	boot, err := bootID()
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	w.id = w.c.Ledger.NewID()
+	w.journal, err = journal.Create(w.c.JournalDir, journal.Owner{Ledger: w.ledgerID, Worker: w.id}, journalSlots)
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	began := time.Now()
+	row := ledger.Worker{ID: w.id, Host: w.c.Host, BootID: boot, PID: os.Getpid(), Version: w.c.Version}
+	if err := w.c.Ledger.StartWorker(ctx, row); err != nil {
+		return errors.Join(fmt.Errorf("start worker: %w", err), w.journal.Close())
+	}
+	w.life.beat = 1
+	w.life.ok(began)
+	if err := w.journal.SetBeat(1); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	w.settler = settle.New(w.c.Ledger, settle.Options{Log: w.c.Log, Kill: w.c.Kill})
+	if err := w.readPolicy(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	w.recoverLost(ctx)
+	w.beats.Go(func() { w.life.run(w.work) })
+	w.loops.Go(w.policyLoop)
+	w.loops.Go(w.leaseLoop)
+	w.loops.Go(w.recoveryLoop)
+	w.c.Log.Info("worker started", slog.String("worker", w.id.String()), slog.String("journal", w.journal.Path()))
+	return nil
+}
+
+// journalSlots bounds envelopes between their dot and their settle's commit:
+// those the settler's channel holds, its batch of at most 500, and one for
+// each connection. Begun reports a full journal and the envelope goes back.
+const journalSlots = 4096
+
+// Failed reports an error after which the worker must not go on, such as a
+// ledger that does not know it.
+func (w *Worker) Failed() <-chan error { return w.failed }
+
+func (w *Worker) fail(err error) {
+	w.failOnce.Do(func() {
+		w.c.Log.Error("worker failed and stops", slog.Any("error", err))
+		w.failed <- err
+	})
+	w.endLife()
+}
+
+// ID is the worker's id in the ledger.
+func (w *Worker) ID() postledger.ID { return w.id }
+
+// Wake says that deliveries of these keys are due now.
+func (w *Worker) Wake(keys []ledger.ClaimKey) {
+	w.mu.Lock()
+	for _, k := range keys {
+		w.addKey(k)
+	}
+	w.mu.Unlock()
+	w.poke()
+}
+
+// Reload reads the policy again at once: a profile or grant was changed.
+func (w *Worker) Reload() {
+	select {
+	case w.reload <- struct{}{}:
+	default:
+	}
+}
+
+func (w *Worker) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Stop finishes what is on the wire, returns leases that are not, flushes the
+// settles and ends the worker. When ctx ends first, connections before their
+// dot are dropped; what has sent its dot is waited for a moment longer, and
+// what has no answer then is left to the journal.
+func (w *Worker) Stop(ctx context.Context) error {
+	w.endLife()
+	release := context.AfterFunc(ctx, w.endWork)
+	defer release()
+	w.loops.Wait() // nothing is leased or queued any more
+	w.mu.Lock()
+	var unsent []*envelope
+	for _, l := range w.lineups {
+		unsent = append(unsent, l.recall()...)
+	}
+	w.mu.Unlock()
+	for _, e := range unsent {
+		w.giveBack(e, postledger.ReasonReturned)
+	}
+	done := make(chan struct{})
+	go func() { w.senders.Wait(); close(done) }()
+	var errs []error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		// What is before its dot returns at once now.
+		select {
+		case <-done:
+		case <-time.After(afterDotGrace):
+			errs = append(errs, errors.New("an answer to a final dot is still missing; its delivery is left to the journal"))
+		}
+	}
+	if len(errs) == 0 {
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushBound)
+		errs = append(errs, w.settler.Close(flush))
+		cancel()
+	}
+	w.endWork()
+	w.beats.Wait()
+	if errors.Join(errs...) == nil {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushBound)
+		errs = append(errs, w.c.Ledger.EndWorker(end, w.id))
+		cancel()
+	}
+	for _, l := range w.lineups {
+		if l.hop.Transport != nil {
+			errs = append(errs, l.hop.Transport.Close())
+		}
+	}
+	if err := w.journal.Close(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("stop worker: %w", err)
+	}
+	return nil
+}
+
+const (
+	// afterDotGrace is how long a stop that is over its bound still waits for
+	// answers to final dots: each one that arrives is one unconfirmed less.
+	afterDotGrace = 2 * time.Second
+	flushBound    = 15 * time.Second
+)
+
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("read boot id: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}

@@ -1,0 +1,39 @@
+package ledger_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/ledger/ledgertest"
+	"github.com/postledger/postledger/internal/testserver"
+)
+
+func TestSQLite(t *testing.T) {
+	ledgertest.Run(t, func(t *testing.T) *ledger.Ledger {
+		return open(t, "sqlite://"+filepath.Join(t.TempDir(), "ledger.db"))
+	})
+}
+
+func TestPostgres(t *testing.T) {
+	ledgertest.Run(t, func(t *testing.T) *ledger.Ledger {
+		return open(t, testserver.Postgres(t))
+	})
+}
+
+func open(t *testing.T, url string) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), url, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := l.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

@@ -1,0 +1,217 @@
+package ledgertest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger"
+)
+
+// Accept: invariants 1 and 2, and case B24 (a key that races).
+func Accept(t *testing.T, open Opener) {
+	t.Run("writes a queued row for each recipient", func(t *testing.T) {
+		w := NewWorld(t, open)
+		ids := w.Send([]string{"a@x.example", "b@x.example"})
+		for i, id := range ids {
+			d := w.Row(id)
+			if d.Status != postledger.StatusQueued || d.Position != i || d.Fence != 0 || d.DueAt.IsZero() || d.CreatedAt.IsZero() {
+				t.Errorf("row %d: %+v", i, d)
+			}
+		}
+		m := w.Row(ids[0]).MessageID
+		loaded, err := w.LoadMessages(t.Context(), []postledger.ID{m}, 1<<20)
+		must(t, err)
+		l := loaded[m]
+		if l.Content.Text != "hello" || l.Content.HTML != "<p>hello</p>" || len(l.Content.Headers) != 1 || len(l.Visible) != 2 || l.Visible[1].Address != "b@x.example" {
+			t.Errorf("loaded %+v", l)
+		}
+	})
+
+	t.Run("a repeated key is a replay that writes nothing", func(t *testing.T) {
+		w := NewWorld(t, open)
+		first := w.Message([]string{"a@x.example"}, WithKey("k-19", "f1"))
+		got, err := w.Accept(t.Context(), w.Request(first))
+		must(t, err)
+		if got.Items[0].Replayed || got.Items[0].MessageID != first.Message.ID {
+			t.Fatalf("first: %+v", got.Items[0])
+		}
+		got, err = w.Accept(t.Context(), w.Request(w.Message([]string{"a@x.example"}, WithKey("k-19", "f1"))))
+		must(t, err)
+		if !got.Items[0].Replayed || got.Items[0].MessageID != first.Message.ID {
+			t.Fatalf("second: %+v", got.Items[0])
+		}
+		var mismatch *ledger.MismatchError
+		if _, err = w.Accept(t.Context(), w.Request(w.Message([]string{"a@x.example"}, WithKey("k-19", "f2")))); !errors.As(err, &mismatch) {
+			t.Fatalf("other body: %v", err)
+		}
+		item, known, err := w.LookupKey(t.Context(), w.App.ID, "k-19", "f1")
+		must(t, err)
+		if !known || item.MessageID != first.Message.ID {
+			t.Fatalf("lookup: %+v %v", item, known)
+		}
+	})
+
+	t.Run("25 racers on one key are one message", func(t *testing.T) {
+		w := NewWorld(t, open)
+		var mu sync.Mutex
+		ids := map[postledger.ID]int{}
+		var wg sync.WaitGroup
+		for range 25 {
+			r := w.Request(w.Message([]string{"a@x.example"}, WithKey("race", "f")))
+			wg.Go(func() {
+				got, err := w.Accept(t.Context(), r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				ids[got.Items[0].MessageID]++
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		if len(ids) != 1 {
+			t.Fatalf("got messages %v", ids)
+		}
+	})
+
+	t.Run("a batch with one bad key writes nothing", func(t *testing.T) {
+		w := NewWorld(t, open)
+		_, err := w.Accept(t.Context(), w.Request(w.Message([]string{"a@x.example"}, WithKey("k", "f1"))))
+		must(t, err)
+		fresh := w.Message([]string{"b@x.example"}, WithKey("new", "f"))
+		bad := w.Message([]string{"c@x.example"}, WithKey("k", "f2"))
+		if _, err := w.Accept(t.Context(), w.Request(fresh, bad)); err == nil {
+			t.Fatal("accepted a batch with a mismatch")
+		}
+		if _, ok, err := w.DeliveryByID(t.Context(), fresh.Deliveries[0].ID); err != nil || ok {
+			t.Fatalf("row of a refused batch exists: %v %v", ok, err)
+		}
+		if _, known, err := w.LookupKey(t.Context(), w.App.ID, "new", ""); err != nil || known {
+			t.Fatalf("key of a refused batch exists: %v %v", known, err)
+		}
+	})
+
+	t.Run("a batch mixes replays and new items", func(t *testing.T) {
+		w := NewWorld(t, open)
+		old := w.Message([]string{"a@x.example"}, WithKey("k", "f1"))
+		_, err := w.Accept(t.Context(), w.Request(old))
+		must(t, err)
+		got, err := w.Accept(t.Context(), w.Request(w.Message([]string{"a@x.example"}, WithKey("k", "f1")), w.Message([]string{"b@x.example"})))
+		must(t, err)
+		if !got.Items[0].Replayed || got.Items[1].Replayed || got.Items[0].MessageID != old.Message.ID {
+			t.Fatalf("items %+v", got.Items)
+		}
+	})
+
+	t.Run("policy is checked again inside the transaction", func(t *testing.T) {
+		w := NewWorld(t, open)
+		r := w.Request(w.Message([]string{"a@x.example"}))
+		r.Revision++
+		if _, err := w.Accept(t.Context(), r); !errors.Is(err, ledger.ErrProfileChanged) {
+			t.Errorf("other revision: %v", err)
+		}
+		r = w.Request(w.Message([]string{"a@x.example"}))
+		r.ProfileID = w.NewID()
+		if _, err := w.Accept(t.Context(), r); !errors.Is(err, ledger.ErrProfileGone) {
+			t.Errorf("unknown profile: %v", err)
+		}
+		r = w.Request(w.Message([]string{"a@x.example"}))
+		r.APIKeyID = w.NewID()
+		if _, err := w.Accept(t.Context(), r); !errors.Is(err, ledger.ErrKeyRevoked) {
+			t.Errorf("unknown key: %v", err)
+		}
+	})
+
+	t.Run("send_at sets the due time", func(t *testing.T) {
+		w := NewWorld(t, open)
+		at := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+		id := w.Send([]string{"a@x.example"}, WithSendAt(at))[0]
+		if got := w.Row(id).DueAt; !got.Equal(at) {
+			t.Errorf("due at %v, want %v", got, at)
+		}
+	})
+}
+
+// Quota: invariant 7.
+func Quota(t *testing.T, open Opener) {
+	limited := func(w *World, n int64, ms ...ledger.NewMessage) *ledger.AcceptRequest {
+		r := w.Request(ms...)
+		r.Quota = &n
+		return r
+	}
+	t.Run("exact under concurrency", func(t *testing.T) {
+		w := NewWorld(t, open)
+		var mu sync.Mutex
+		accepted, refused := 0, 0
+		var wg sync.WaitGroup
+		for range 40 {
+			r := limited(w, 25, w.Message([]string{"a@x.example"}))
+			wg.Go(func() {
+				_, err := w.Accept(t.Context(), r)
+				var q *ledger.QuotaError
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					accepted++
+				case errors.As(err, &q):
+					refused++
+					if q.Limit != 25 || q.Requested != 1 || q.ResetsAt.IsZero() {
+						t.Errorf("quota error %+v", q)
+					}
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if accepted != 25 || refused != 15 {
+			t.Fatalf("accepted %d, refused %d", accepted, refused)
+		}
+	})
+	t.Run("all or nothing for a batch", func(t *testing.T) {
+		w := NewWorld(t, open)
+		_, err := w.Accept(t.Context(), limited(w, 5, w.Message([]string{"a@x.example", "b@x.example", "c@x.example"})))
+		must(t, err)
+		batch := limited(w, 5, w.Message([]string{"a@x.example"}), w.Message([]string{"b@x.example", "c@x.example"}))
+		var q *ledger.QuotaError
+		if _, err = w.Accept(t.Context(), batch); !errors.As(err, &q) || q.Used != 3 {
+			t.Fatalf("got %v", err)
+		}
+		_, err = w.Accept(t.Context(), limited(w, 5, w.Message([]string{"a@x.example", "b@x.example"})))
+		must(t, err)
+	})
+	t.Run("a cancel gives back what was queued only", func(t *testing.T) {
+		w := NewWorld(t, open)
+		m := w.Message([]string{"a@x.example"})
+		_, err := w.Accept(t.Context(), limited(w, 1, m))
+		must(t, err)
+		if _, err = w.Accept(t.Context(), limited(w, 1, w.Message([]string{"b@x.example"}))); err == nil {
+			t.Fatal("over the quota")
+		}
+		done, err := w.Cancel(t.Context(), []postledger.ID{m.Deliveries[0].ID}, postledger.ReasonCanceledByApp, "test")
+		must(t, err)
+		if !done[0].Done {
+			t.Fatalf("cancel: %+v", done)
+		}
+		m = w.Message([]string{"b@x.example"})
+		_, err = w.Accept(t.Context(), limited(w, 1, m))
+		must(t, err)
+		l := w.LeaseN(1)
+		done, err = w.Cancel(t.Context(), []postledger.ID{l[0].ID}, postledger.ReasonCanceledByApp, "test")
+		must(t, err)
+		if !done[0].Wished || done[0].Done {
+			t.Fatalf("cancel on the wire: %+v", done)
+		}
+		if got := w.MustSettle(ledger.Settlement{ID: l[0].ID, Fence: l[0].Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent}); got.Status != postledger.StatusSent {
+			t.Fatalf("the wire's outcome wins: %+v", got)
+		}
+		if _, err = w.Accept(t.Context(), limited(w, 1, w.Message([]string{"c@x.example"}))); err == nil {
+			t.Fatal("what was on the wire stays charged")
+		}
+	})
+}

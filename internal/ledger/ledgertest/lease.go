@@ -1,0 +1,214 @@
+package ledgertest
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger"
+)
+
+// Lease: invariant 3, claims by key with a cursor, whole envelopes.
+func Lease(t *testing.T, open Opener) {
+	t.Run("oldest first, under a new fence", func(t *testing.T) {
+		w := NewWorld(t, open)
+		var ids []postledger.ID
+		for range 5 {
+			ids = append(ids, w.Send([]string{"a@x.example"})[0])
+		}
+		got := w.LeaseN(3)
+		if len(got) != 3 {
+			t.Fatalf("leased %d", len(got))
+		}
+		for i, d := range got {
+			if d.ID != ids[i] || d.Fence != 1 || d.LeasedAt.IsZero() || d.Address != "a@x.example" {
+				t.Errorf("lease %d: %+v", i, d)
+			}
+			if r := w.Row(d.ID); r.Status != postledger.StatusSending || !r.DueAt.IsZero() {
+				t.Errorf("row %d: %+v", i, r)
+			}
+		}
+		if again := w.LeaseN(10); len(again) != 2 {
+			t.Errorf("then leased %d", len(again))
+		}
+		held, err := w.Leases(t.Context(), w.Worker.ID, postledger.ID{}, 100)
+		must(t, err)
+		if len(held) != 5 {
+			t.Errorf("holds %d", len(held))
+		}
+	})
+
+	t.Run("the cursor skips what lies before it", func(t *testing.T) {
+		w := NewWorld(t, open)
+		var ids []postledger.ID
+		for range 4 {
+			ids = append(ids, w.Send([]string{"a@x.example"})[0])
+		}
+		key := w.Key(postledger.LaneImmediate)
+		c := w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 2})
+		if c.Short || c.After.ID != ids[1] {
+			t.Fatalf("claim %+v", c)
+		}
+		// A retry that is due again lies behind the cursor until it is reset.
+		w.MustSettle(ledger.Settlement{
+			ID: ids[0], Fence: 1, Mover: postledger.MoverWorker, To: postledger.StatusQueued, Delay: -time.Hour,
+			Reason: postledger.ReasonReturned, Uncharged: true,
+		})
+		c = w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 5, After: c.After})
+		if len(c.Leased) != 2 || !c.Short {
+			t.Fatalf("second claim %+v", c)
+		}
+		c = w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 5})
+		if len(c.Leased) != 1 || c.Leased[0].ID != ids[0] || c.Leased[0].Fence != 2 || c.Leased[0].Uncharged != 1 {
+			t.Fatalf("after the reset %+v", c)
+		}
+	})
+
+	t.Run("only what is due, of the key alone", func(t *testing.T) {
+		w := NewWorld(t, open)
+		w.Send([]string{"a@x.example"}, WithSendAt(time.Now().Add(time.Hour)))
+		w.Send([]string{"a@x.example"}, WithLane(postledger.LaneBulk))
+		if got := w.LeaseN(10); len(got) != 0 {
+			t.Fatalf("leased %d", len(got))
+		}
+		keys, err := w.Waiting(t.Context())
+		must(t, err)
+		mine := slices.DeleteFunc(keys, func(k ledger.ClaimKey) bool { return k.App != w.App.ID })
+		if len(mine) != 2 {
+			t.Fatalf("waiting %+v", keys)
+		}
+		in, ok, err := w.NextDue(t.Context(), w.Key(postledger.LaneImmediate))
+		must(t, err)
+		if !ok || in < 50*time.Minute || in > 61*time.Minute {
+			t.Fatalf("next due in %v, %v", in, ok)
+		}
+		in, ok, err = w.NextDue(t.Context(), w.Key(postledger.LaneBulk))
+		must(t, err)
+		if !ok || in > 0 {
+			t.Fatalf("bulk due in %v, %v", in, ok)
+		}
+	})
+
+	t.Run("an envelope is leased whole", func(t *testing.T) {
+		w := NewWorld(t, open)
+		w.Send([]string{"a@x.example", "b@x.example", "c@x.example"})
+		got := w.LeaseN(1)
+		if len(got) != 3 {
+			t.Fatalf("leased %d of 3", len(got))
+		}
+		// Members that go back form the envelope they are given.
+		next := w.NewID()
+		for _, d := range got[:2] {
+			w.MustSettle(ledger.Settlement{
+				ID: d.ID, Fence: d.Fence, Mover: postledger.MoverWorker, To: postledger.StatusQueued,
+				Reason: postledger.ReasonDeferred, Charged: true, Envelope: next,
+			})
+		}
+		w.MustSettle(ledger.Settlement{ID: got[2].ID, Fence: got[2].Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent})
+		got = w.LeaseN(1)
+		if len(got) != 2 || got[0].EnvelopeID != next || got[0].Attempts != 1 || got[0].FirstChargedAt.IsZero() {
+			t.Fatalf("then leased %+v", got)
+		}
+	})
+
+	t.Run("two workers share nothing", func(t *testing.T) {
+		w := NewWorld(t, open)
+		other := w.StartNewWorker()
+		for range 30 {
+			w.Send([]string{"a@x.example", "b@x.example"})
+		}
+		var mu sync.Mutex
+		seen := map[postledger.ID]int{}
+		var wg sync.WaitGroup
+		for _, worker := range []postledger.ID{w.Worker.ID, other.ID} {
+			wg.Go(func() {
+				for empty := 0; empty < 3; {
+					c, err := w.Lease(t.Context(), worker, []ledger.Want{{Key: w.Key(postledger.LaneImmediate), N: 7}})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if len(c[0].Leased) == 0 {
+						empty++
+					}
+					members := map[postledger.ID]int{}
+					mu.Lock()
+					for _, d := range c[0].Leased {
+						seen[d.ID]++
+						members[d.EnvelopeID]++
+					}
+					mu.Unlock()
+					for e, n := range members {
+						if n != 2 {
+							t.Errorf("envelope %s leased with %d of 2", e, n)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if len(seen) != 60 {
+			t.Errorf("leased %d of 60", len(seen))
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s leased %d times", id, n)
+			}
+		}
+	})
+
+	t.Run("not for a worker the ledger does not know, nor while restoring", func(t *testing.T) {
+		w := NewWorld(t, open)
+		w.Send([]string{"a@x.example"})
+		want := ledger.Want{Key: w.Key(postledger.LaneImmediate), N: 1}
+		if c := w.LeaseFor(w.NewID(), want); len(c.Leased) != 0 {
+			t.Error("leased for an unknown worker")
+		}
+		must(t, w.BeginRestore(t.Context()))
+		if c := w.LeaseFor(w.Worker.ID, want); len(c.Leased) != 0 {
+			t.Error("leased while restoring")
+		}
+		must(t, w.EndRestore(t.Context()))
+		if c := w.LeaseFor(w.Worker.ID, want); len(c.Leased) != 1 {
+			t.Error("not leased after the restore")
+		}
+	})
+}
+
+// Worker: heartbeats and ends.
+func Worker(t *testing.T, open Opener) {
+	t.Run("a heartbeat follows the last one known", func(t *testing.T) {
+		w := NewWorld(t, open)
+		beat, err := w.Heartbeat(t.Context(), w.Worker.ID, 1)
+		must(t, err)
+		if beat != 2 {
+			t.Fatalf("beat %d", beat)
+		}
+		// The answer was lost: the same step again is no error.
+		if beat, err = w.Heartbeat(t.Context(), w.Worker.ID, 1); err != nil || beat != 2 {
+			t.Fatalf("again: %d %v", beat, err)
+		}
+		if _, err = w.Heartbeat(t.Context(), w.Worker.ID, 9); err == nil {
+			t.Fatal("a row older than its worker was taken")
+		}
+	})
+	t.Run("a worker that holds a lease does not end", func(t *testing.T) {
+		w := NewWorld(t, open)
+		w.Send([]string{"a@x.example"})
+		l := w.LeaseN(1)
+		must(t, w.EndWorker(t.Context(), w.Worker.ID))
+		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || !v.EndedAt.IsZero() {
+			t.Fatalf("ended with a lease: %+v %v", v, err)
+		}
+		w.MustSettle(ledger.Settlement{ID: l[0].ID, Fence: 1, Mover: postledger.MoverWorker, To: postledger.StatusSent})
+		must(t, w.EndWorker(t.Context(), w.Worker.ID))
+		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.EndedAt.IsZero() {
+			t.Fatalf("not ended: %+v %v", v, err)
+		}
+		if c := w.LeaseFor(w.Worker.ID, ledger.Want{Key: w.Key(postledger.LaneImmediate), N: 1}); len(c.Leased) != 0 {
+			t.Error("an ended worker leased")
+		}
+	})
+}
