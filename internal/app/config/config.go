@@ -1,0 +1,106 @@
+package config
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/postledger/postledger/internal/secret"
+)
+
+// Config is the whole configuration. The tags are its keys.
+type Config struct {
+	// DataDir holds what the other paths do not place elsewhere.
+	DataDir string `koanf:"data_dir"`
+	// Database is sqlite://PATH or a postgres:// URL.
+	Database Database `koanf:"database"`
+	// DatabaseConnections bounds the PostgreSQL pool of one process.
+	DatabaseConnections int `koanf:"database_connections"`
+	// Blobs is the directory of attachments.
+	Blobs string `koanf:"blobs"`
+	// JournalDir holds the wire journal: a local disk that outlives a restart.
+	JournalDir string `koanf:"journal_dir"`
+	// HTTP is where the API listens, AdminHTTP where metrics and profiles of
+	// the process do; "off" switches the latter off.
+	HTTP      string `koanf:"http"`
+	AdminHTTP string `koanf:"admin_http"`
+	// EncryptionKey seals profiles' credentials: base64 of 32 bytes, or
+	// file:PATH with one key a line, the current one first.
+	EncryptionKey secret.Value `koanf:"encryption_key"`
+	// OlderEncryptionKeys still open what they sealed.
+	OlderEncryptionKeys []secret.Value `koanf:"older_encryption_keys"`
+	// MemoryBudget bounds the bodies in flight of one process.
+	MemoryBudget Size `koanf:"memory_budget"`
+	// MaxWaiting bounds the queued deliveries of the whole ledger; 0 is no bound.
+	MaxWaiting int64 `koanf:"max_waiting"`
+	// StopTimeout bounds a stop, from the signal to the exit.
+	StopTimeout time.Duration `koanf:"stop_timeout"`
+	// AllowSandbox lets PostgreSQL's default profile be a sandbox.
+	AllowSandbox bool    `koanf:"allow_sandbox"`
+	Log          Log     `koanf:"log"`
+	Timings      Timings `koanf:"timings"`
+}
+
+// Log says what is logged, and how. It goes to the standard error.
+type Log struct {
+	// Level is debug, info, warn or error. Addresses appear at debug only.
+	Level string `koanf:"level"`
+	// Format is json or text.
+	Format string `koanf:"format"`
+}
+
+// Timings decide when a process is taken for lost. They belong together, and
+// must be the same for all processes of a ledger.
+type Timings struct {
+	// Heartbeat is how often a process writes that it lives.
+	Heartbeat time.Duration `koanf:"heartbeat"`
+	// StaleAfter is how long without a written heartbeat a process still sends.
+	StaleAfter time.Duration `koanf:"stale_after"`
+	// LostAfter is how long a heartbeat must stand still until others take over.
+	LostAfter time.Duration `koanf:"lost_after"`
+	// PollImmediate and PollBulk are how often each lane is looked at when
+	// nothing woke the process.
+	PollImmediate time.Duration `koanf:"poll_immediate"`
+	PollBulk      time.Duration `koanf:"poll_bulk"`
+	// Recovery is how often lost processes and passed deadlines are looked for.
+	Recovery time.Duration `koanf:"recovery"`
+}
+
+// DefaultPath is the file that is read when none is named; it may be missing.
+const DefaultPath = "/etc/postledger/postledger.yaml"
+
+// Default is the configuration of an empty file.
+func Default() Config {
+	return Config{
+		DataDir:             "/var/lib/postledger",
+		DatabaseConnections: 16,
+		HTTP:                "127.0.0.1:8025",
+		AdminHTTP:           "127.0.0.1:8026",
+		MemoryBudget:        128 << 20,
+		StopTimeout:         60 * time.Second,
+		Log:                 Log{Level: "info", Format: "json"},
+		Timings: Timings{
+			Heartbeat: 5 * time.Second, StaleAfter: 20 * time.Second, LostAfter: 60 * time.Second,
+			PollImmediate: 250 * time.Millisecond, PollBulk: 2 * time.Second, Recovery: 30 * time.Second,
+		},
+	}
+}
+
+// Off switches a listener off.
+const Off = "off"
+
+// KeyFile is where the embedded ledger keeps an encryption key that nobody
+// configured.
+func (c *Config) KeyFile() string { return filepath.Join(c.DataDir, "encryption.key") }
+
+// place fills in the paths that follow from others.
+func (c *Config) place() {
+	if c.Database.url == "" {
+		c.Database = SQLite(filepath.Join(c.DataDir, "postledger.db"))
+	}
+	if c.Blobs == "" {
+		c.Blobs = filepath.Join(c.DataDir, "blobs")
+	}
+	if c.JournalDir == "" {
+		c.JournalDir = filepath.Join(c.DataDir, "journal")
+	}
+}
