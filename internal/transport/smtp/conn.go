@@ -19,6 +19,9 @@ const (
 	// lastWords is how long a reply is waited for that may explain why a write
 	// failed. If there is one, it has nearly always arrived before.
 	lastWords = 250 * time.Millisecond
+	// lookAfter is how long a connection may be idle without a look whether the
+	// hop has said something; the look is a system call.
+	lookAfter = time.Second
 )
 
 // conn is one connection with the hop, used by one goroutine at a time.

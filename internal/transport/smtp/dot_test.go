@@ -124,6 +124,7 @@ func TestBrokenBeforeTheDot(t *testing.T) {
 		{"data half a line", transporttest.StepData, transporttest.Action{Raw: "354 g", Close: true}, postledger.OutcomeDeferred, postledger.PhaseData},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			hop := transporttest.NewHop(t, transporttest.HopConfig{
 				Extensions: []string{}, // one command a round trip: each step has its own fate
 				Rules:      []transporttest.Rule{{At: tc.at, Do: tc.do}},

@@ -1,10 +1,14 @@
 package smtp_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/transport/smtp"
@@ -62,6 +66,48 @@ func TestHopEndsIdleConnection(t *testing.T) {
 		if n := hop.Connections(); n != 3 {
 			t.Errorf("%q: %d connections, want 3", text, n)
 		}
+	}
+}
+
+// What a hop says while the connection is idle is not the answer to MAIL, even
+// if it looks like a refusal.
+func TestRefusalWhileIdle(t *testing.T) {
+	for _, extensions := range [][]string{nil, {}} {
+		hop := transporttest.NewHop(t, transporttest.HopConfig{Extensions: extensions})
+		now := &clock{now: time.Now()}
+		var last net.Conn
+		tr := dial(t, hop, oneConnection, func(c *smtp.Config) {
+			c.Now = now.Now
+			c.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				var err error
+				last, err = new(net.Dialer).DialContext(ctx, network, addr)
+				return last, err
+			}
+		})
+		for range 3 {
+			out, _ := send(t, tr, envelope())
+			wantClasses(t, out, postledger.OutcomeAccepted)
+			hop.Say("554 5.4.7 idle for too long\r\n")
+			awaitReadable(t, last)
+			now.advance(2 * time.Second)
+		}
+		wantAccepted(t, hop, 3)
+	}
+}
+
+// awaitReadable returns when c has something to read, and leaves it there.
+func awaitReadable(t *testing.T, c net.Conn) {
+	t.Helper()
+	raw, err := c.(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return err != syscall.EAGAIN
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

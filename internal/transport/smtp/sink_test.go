@@ -75,6 +75,7 @@ func TestPostfixSink(t *testing.T) {
 		{[]string{"-A", "1"}, postledger.OutcomeRefused, postledger.PhaseDot}, // 550 after one byte, then closes
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
+			t.Parallel()
 			tr := at(t, testserver.SMTPSink(t, tc.args...), oneConnection)
 			for range 2 {
 				e := envelope("a@rcv.test", "b@rcv.test")

@@ -49,10 +49,13 @@ func (t *Transport) usableAt(now time.Time) func(*conn) bool {
 	return func(c *conn) bool { return t.usable(c, now) }
 }
 
-// idle returns a connection to use again, or nil.
+// idle returns a connection to use again, or nil. One that was idle for a
+// while is looked at first; right after its last reply nothing was pending.
 func (t *Transport) idle() *conn {
 	now := t.cfg.Now()
-	return t.pool.take(func(c *conn) bool { return t.usable(c, now) && !pending(c.raw) })
+	return t.pool.take(func(c *conn) bool {
+		return t.usable(c, now) && (now.Sub(c.lastUsed) < lookAfter || !pending(c.raw))
+	})
 }
 
 // Send implements transport.Transport.
