@@ -16,6 +16,9 @@ import (
 type Ledger interface {
 	NewID() postledger.ID
 	Now(ctx context.Context) (time.Time, error)
+	// PolicySnapshot reads all profiles and grants; it is asked every second
+	// and on Reload.
+	PolicySnapshot(ctx context.Context) (ledger.Policy, error)
 	ReadState(ctx context.Context) (ledger.State, error)
 	BeginRestore(ctx context.Context) error
 	EndRestore(ctx context.Context) error
@@ -34,14 +37,6 @@ type Ledger interface {
 	PastDeadline(ctx context.Context, limit int) ([]postledger.ID, error)
 	WaitingUnder(ctx context.Context, profile, app postledger.ID, limit int) ([]postledger.ID, error)
 	ResendDue(ctx context.Context, profile, after postledger.ID, limit int) ([]postledger.ID, error)
-}
-
-// Policy is what the gates go by: every profile, and who may use which.
-type Policy struct {
-	Profiles []postledger.Profile
-	// Revoked are grants that were taken back and not given again; an app that
-	// was removed has every profile revoked.
-	Revoked []Pair
 }
 
 // Pair is an app and a profile.
@@ -65,9 +60,6 @@ type Observer interface {
 // Config is what a worker is made of.
 type Config struct {
 	Ledger Ledger
-	// Policy reads all profiles and revocations; it is asked every second and
-	// on Reload.
-	Policy func(ctx context.Context) (Policy, error)
 	// Hop makes the transport of a profile.
 	Hop func(p postledger.Profile) (Hop, error)
 	// Pause records that Postledger paused a profile by itself, and why.

@@ -36,9 +36,8 @@ func (w *Worker) gates(e *envelope) []ledger.Settlement {
 			return out
 		}
 	}
-	pair := Pair{e.members[0].AppID, e.members[0].ProfileID}
 	w.mu.Lock()
-	removed, revoked := !e.lineup.profile.RemovedAt.IsZero(), w.revoked[pair]
+	removed, revoked := !e.lineup.profile.RemovedAt.IsZero(), w.barred(e.members[0].AppID, e.members[0].ProfileID)
 	w.mu.Unlock()
 
 	var out []ledger.Settlement

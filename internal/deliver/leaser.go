@@ -150,7 +150,7 @@ func (w *Worker) wants() []ledger.Want {
 	for _, ln := range []lane{immediate, bulk} {
 		grants := w.turns[ln].Next(leaseMost, func(k ledger.ClaimKey, n int) int {
 			l := w.lineups[k.Profile]
-			if l == nil || w.revoked[Pair{k.App, k.Profile}] {
+			if l == nil || w.barred(k.App, k.Profile) {
 				return 0
 			}
 			n = min(n, l.room(ln, now))

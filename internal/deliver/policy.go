@@ -8,6 +8,7 @@ import (
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/deliver/health"
 	"github.com/postledger/postledger/internal/deliver/pace"
+	"github.com/postledger/postledger/internal/ledger"
 )
 
 // policyEvery is how soon a change that another process made is obeyed.
@@ -35,19 +36,20 @@ func (w *Worker) policyLoop() {
 
 // readPolicy applies what profiles and grants say now.
 func (w *Worker) readPolicy(ctx context.Context) error {
-	p, err := w.c.Policy(ctx)
+	p, err := w.c.Ledger.PolicySnapshot(ctx)
 	if err != nil {
 		return err
 	}
-	revoked := make(map[Pair]bool, len(p.Revoked))
-	for _, r := range p.Revoked {
-		revoked[r] = true
+	revoked := revokedPairs(&p)
+	removed := make(map[postledger.ID]bool, len(p.Removed))
+	for _, id := range p.Removed {
+		removed[id] = true
 	}
 	var back []*envelope
 	var old []Hop
 	woken := false
 	w.mu.Lock()
-	w.revoked = revoked
+	w.revoked, w.removedApps = revoked, removed
 	for i := range p.Profiles {
 		b, o, awake := w.applyProfile(p.Profiles[i])
 		back, old, woken = append(back, b...), append(old, o...), woken || awake
@@ -65,6 +67,33 @@ func (w *Worker) readPolicy(ctx context.Context) error {
 		w.poke()
 	}
 	return nil
+}
+
+// revokedPairs are the grants that were taken back and still are: an app that
+// has no grant left may use the default profile.
+func revokedPairs(p *ledger.Policy) map[Pair]bool {
+	granted := map[postledger.ID]bool{}
+	for _, g := range p.Grants {
+		granted[g.AppID] = true
+	}
+	var byDefault postledger.ID
+	for i := range p.Profiles {
+		if p.Profiles[i].IsDefault {
+			byDefault = p.Profiles[i].ID
+		}
+	}
+	out := make(map[Pair]bool, len(p.Revoked))
+	for _, g := range p.Revoked {
+		if g.ProfileID != byDefault || granted[g.AppID] {
+			out[Pair{g.AppID, g.ProfileID}] = true
+		}
+	}
+	return out
+}
+
+// barred reports whether an app lost its right to a profile. Worker.mu is held.
+func (w *Worker) barred(app, profile postledger.ID) bool {
+	return w.removedApps[app] || w.revoked[Pair{app, profile}]
 }
 
 // applyProfile makes or updates a profile's lineup. Worker.mu is held.

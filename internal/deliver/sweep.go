@@ -52,8 +52,10 @@ func (w *Worker) sweep(ctx context.Context) {
 			resend = append(resend, id)
 		}
 	}
-	for p := range w.revoked {
-		revoked = append(revoked, p)
+	for k := range w.keys {
+		if w.barred(k.App, k.Profile) {
+			revoked = append(revoked, Pair{k.App, k.Profile})
+		}
 	}
 	w.mu.Unlock()
 	for _, id := range removed {

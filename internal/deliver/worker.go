@@ -47,8 +47,10 @@ type Worker struct {
 	mu      sync.Mutex
 	lineups map[postledger.ID]*lineup
 	revoked map[Pair]bool
-	turns   [2]*fair.Turns[ledger.ClaimKey]
-	keys    map[ledger.ClaimKey]*keyState
+	// removedApps are the apps that were removed.
+	removedApps map[postledger.ID]bool
+	turns       [2]*fair.Turns[ledger.ClaimKey]
+	keys        map[ledger.ClaimKey]*keyState
 	// held are the leases this process knows it has. One that the ledger
 	// names and this does not is from a lease whose COMMIT got no answer.
 	held map[postledger.ID]bool

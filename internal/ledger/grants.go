@@ -74,8 +74,8 @@ type Policy struct {
 	// meanwhile shows as a newer version at the next look.
 	Version  int64
 	Profiles []postledger.Profile
-	// Grants are those not revoked.
-	Grants []postledger.Grant
+	// Grants are those not revoked, Revoked the others.
+	Grants, Revoked []postledger.Grant
 	// Removed are the apps that were removed.
 	Removed []postledger.ID
 }
@@ -92,6 +92,9 @@ func (l *Ledger) PolicySnapshot(ctx context.Context) (Policy, error) {
 		return p, err
 	}
 	if p.Grants, err = t.grants(ctx, `WHERE revoked_at IS NULL ORDER BY app_id, profile_id LIMIT ?`, policyLimit); err != nil {
+		return p, err
+	}
+	if p.Revoked, err = t.grants(ctx, `WHERE revoked_at IS NOT NULL ORDER BY app_id, profile_id LIMIT ?`, policyLimit); err != nil {
 		return p, err
 	}
 	p.Removed, err = l.idList(ctx, t, "list removed apps", `SELECT id FROM apps WHERE removed_at IS NOT NULL ORDER BY id LIMIT ?`, policyLimit)
