@@ -90,7 +90,8 @@ func (c *sheet) rule() {
 		c.ok = false
 		return
 	}
-	if !fine || c.acts(selector) {
+	// Without a selector, "{" could follow "{" and read as a placeholder.
+	if !fine || selector == "" || c.acts(selector) {
 		c.ok = false
 		c.skipBlock()
 		return
@@ -218,13 +219,14 @@ func (c *sheet) copySpace() {
 // write copies a run. A "<" that could be taken for markup becomes its escape,
 // which means the same in strings and names.
 func (c *sheet) write(s string) {
+	done := 0
 	for i := range len(s) {
 		if s[i] == '<' && opens(s, i) {
-			c.out = append(c.out, `\3c `...)
-			continue
+			c.out = append(append(c.out, s[done:i]...), `\3c `...)
+			done = i + 1
 		}
-		c.out = append(c.out, s[i])
 	}
+	c.out = append(c.out, s[done:]...)
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }

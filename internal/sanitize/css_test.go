@@ -58,6 +58,8 @@ func TestStyleElement(t *testing.T) {
 		{"attributes", `a[href^="tel"],[class~='x y']{color:inherit}`, `a[href^="tel"],[class~='x y']{color:inherit}`},
 		{"placeholders", ".a{color:{{ c }}}{% if x %}.b{top:0}{% endif %}", ".a{color:{{ c }}}{% if x %}.b{top:0}{% endif %}"},
 		{"comments", "/* a */.a{/* b */top:0;/*c*/}/* open", ".a{top:0;}"},
+		{"no selector", "@media x{{0}a{b:c}}", "@media x{a{b:c}}"},
+		{"makes a placeholder", "a{@;%b:c%}d{e:f}", "a{}d{e:f}"},
 		{"cdo", "<!-- .a{top:0} -->", " .a{top:0} "},
 		{"import", `@import url("https://a.test/x.css");.a{top:0}`, ".a{top:0}"},
 		{"import hidden", `@\69mport 'x';@im/**/port "y";@IMPORT url(z);.a{top:0}`, ".a{top:0}"},

@@ -57,6 +57,10 @@ func actsInside(s string) bool {
 // declaration reports whether a run is one that may stay: nothing, only
 // placeholders, or "property: value".
 func (c *sheet) declaration(text string) bool {
+	// A "%" after the "{" of the block would read as a placeholder.
+	if isPlainCSS(text) && !strings.HasPrefix(text, "%") {
+		return true
+	}
 	s := strings.TrimLeft(text, " \t\n")
 	for {
 		n := placeholder(s)
@@ -171,15 +175,35 @@ func (c *sheet) see(r rune) {
 }
 
 // isPlainCSS reports whether s is made of characters that cannot load, run or
-// hide anything: no bracket other than those of colours, no escape, quote or
-// brace. Most style attributes are.
+// hide anything (no bracket, escape, quote or brace) and has none of the words
+// that would act before a colon. Most style attributes and declarations are so,
+// and need no closer look.
 func isPlainCSS(s string) bool {
 	for i := range len(s) {
-		if !plainCSS[s[i]] {
+		if !plainCSS[s[i]] || s[i] == ':' && actsBefore(s[:i]) {
 			return false
 		}
 	}
-	return !actsInside(s)
+	return true
+}
+
+func actsBefore(s string) bool {
+	return endsIn(s, "behavior") || endsIn(s, "behaviour") || endsIn(s, "binding") || endsIn(s, "script") || endsIn(s, "progid")
+}
+
+// endsIn compares from the end, whatever the letter case and white space.
+func endsIn(s, word string) bool {
+	i := len(s)
+	for w := len(word) - 1; w >= 0; w-- {
+		for i > 0 && isSpace(s[i-1]) {
+			i--
+		}
+		if i == 0 || s[i-1]|0x20 != word[w] {
+			return false
+		}
+		i--
+	}
+	return true
 }
 
 var plainCSS = func() (t [256]bool) {

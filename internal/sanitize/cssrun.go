@@ -19,6 +19,10 @@ func (c *sheet) run(stops string) (text string, fine bool) {
 	depth := 0
 	for c.pos < len(c.in) {
 		b := c.in[c.pos]
+		if plainCSS[b] && b != ';' {
+			c.pos++
+			continue
+		}
 		if b == '{' {
 			if n := placeholder(c.in[c.pos:]); n > 0 {
 				c.pos += n

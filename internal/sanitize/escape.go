@@ -9,33 +9,43 @@ package sanitize
 // languages compare numbers.
 
 func (f *filter) writeText(s []byte) {
+	done := 0
 	for i, c := range s {
+		ref := ""
 		switch {
 		case c == '<' && opens(s, i):
-			f.out = append(f.out, "&lt;"...)
+			ref = "&lt;"
 		case c == '>' && f.mso && closes(s, i):
-			f.out = append(f.out, "&gt;"...)
+			ref = "&gt;"
 		default:
-			f.out = append(f.out, c)
+			continue
 		}
+		f.out = append(append(f.out, s[done:i]...), ref...)
+		done = i + 1
 	}
+	f.out = append(f.out, s[done:]...)
 }
 
 func (f *filter) writeValue(s []byte) {
+	done := 0
 	for i, c := range s {
+		ref := ""
 		switch {
 		case c == '"':
-			f.out = append(f.out, "&quot;"...)
+			ref = "&quot;"
 		case c == '&':
-			f.out = append(f.out, "&amp;"...)
+			ref = "&amp;"
 		case c == '<' && opens(s, i):
-			f.out = append(f.out, "&lt;"...)
+			ref = "&lt;"
 		case c == '>' && closes(s, i):
-			f.out = append(f.out, "&gt;"...)
+			ref = "&gt;"
 		default:
-			f.out = append(f.out, c)
+			continue
 		}
+		f.out = append(append(f.out, s[done:i]...), ref...)
+		done = i + 1
 	}
+	f.out = append(f.out, s[done:]...)
 }
 
 func opens[T string | []byte](s T, i int) bool {
