@@ -168,10 +168,11 @@ func (e *BusyError) Error() string {
 func (e *BusyError) Code() Code { return e.code }
 
 // UnavailableError: ledger or blob store could not do it. When FateUnknown is
-// set the request may have been accepted, under MessageID; without it nothing
-// was changed.
+// set the request may have been accepted, as MessageID (the first message of
+// BatchID, if that is set); without it nothing was changed.
 type UnavailableError struct {
 	MessageID   postledger.ID
+	BatchID     postledger.ID
 	FateUnknown bool
 	Err         error
 }
