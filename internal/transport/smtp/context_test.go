@@ -37,6 +37,19 @@ func TestContextEndsBeforeTheDot(t *testing.T) {
 	}
 }
 
+// A refused parameter is not the last word: without the second try the message
+// is returned, never refused.
+func TestContextEndsAtARefusedParameter(t *testing.T) {
+	for range 20 {
+		ctx, cancel := context.WithCancel(context.Background())
+		hop := transporttest.NewHop(t, transporttest.HopConfig{Rules: []transporttest.Rule{
+			{At: transporttest.StepMail, Do: transporttest.Action{Hook: cancel, Reply: "555 5.5.4 SIZE not known"}},
+		}})
+		out := dial(t, hop).Send(ctx, envelope(), transporttest.NewWire(t))
+		wantClasses(t, out, postledger.OutcomeReturned)
+	}
+}
+
 // stoppingMessage ends the context while it is written.
 type stoppingMessage struct {
 	transporttest.Bytes

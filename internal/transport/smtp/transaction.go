@@ -70,13 +70,14 @@ func (tx *transaction) run() next {
 		if n, done := tx.talk(); done {
 			return n
 		}
+		if tx.rsetFailed {
+			return tx.resetRefused()
+		}
 		if tx.mailSent && !tx.mailOK || tx.rcptNext == len(tx.e.Recipients) && tx.accepted == 0 {
 			break // nothing to name recipients to, or no one left to send to
 		}
 	}
 	switch {
-	case tx.rsetFailed:
-		return tx.resetRefused()
 	case tx.badParam && !tx.exchange.bare:
 		return tx.withoutParameters()
 	case tx.data.Intermediate() && tx.mailOK && tx.accepted > 0:

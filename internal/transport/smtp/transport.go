@@ -98,7 +98,13 @@ func (t *Transport) try(ctx context.Context, c *conn, x *exchange) (*conn, bool)
 	if !g.release() {
 		c.drop()
 	}
-	if n != finished && ctx.Err() == nil {
+	switch ended := ctx.Err() != nil; {
+	case n == finished:
+	case ended && n == tryBare:
+		// The refusal was not the last word on the message.
+		x.reset()
+		x.settle(stopped(postledger.PhaseMail, "stopped before the final dot"))
+	case !ended:
 		x.reset()
 		if n == tryFresh {
 			x.fresh = true
