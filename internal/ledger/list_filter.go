@@ -114,6 +114,13 @@ const (
 	idMayBeLater   = 5 * time.Minute
 )
 
+// empty: nothing but states is asked for.
+func (f *Filter) empty() bool {
+	return f.App.IsZero() && f.Profile.IsZero() && len(f.IDs) == 0 && f.Message.IsZero() && f.Batch.IsZero() &&
+		f.Since.IsZero() && f.Until.IsZero() && f.RefID == "" && f.Lane == "" &&
+		f.Recipient == "" && f.Domain == "" && f.Prefix == "" && f.Contains == ""
+}
+
 // normal is the filter as its hash sees it: equal filters have equal text.
 func (f Filter) normal() Filter {
 	f.Since, f.Until = f.Since.UTC(), f.Until.UTC()

@@ -80,12 +80,10 @@ func page[T any](kind listKind, at place, first bool, limit int, f found[T]) Pag
 	rows := f.rows[:min(len(f.rows), limit)]
 	var out Page[T]
 	// ahead is where the direction of the query goes on.
-	var ahead *keyed[T]
-	switch {
-	case more:
-		ahead = &rows[limit-1]
-	case f.end != nil:
-		ahead = f.end
+	ahead := f.end
+	if more {
+		last := rows[limit-1]
+		ahead = &last
 	}
 	if at.newer {
 		slices.Reverse(rows)

@@ -28,8 +28,12 @@ func (l *Ledger) SelectUnconfirmed(ctx context.Context, f Filter, after Mark, li
 
 // SelectOpen walks a filter's deliveries that a cancel can still reach, oldest
 // first: each step's ids are canceled (Cancel) before the next is read. What
-// has left the filter meanwhile is not met again.
+// has left the filter meanwhile is not met again. An empty filter is refused:
+// it would be everything, and is more likely a mistake.
 func (l *Ledger) SelectOpen(ctx context.Context, f Filter, after Mark, limit int) (Selection, error) {
+	if f.empty() {
+		return Selection{}, fmt.Errorf("select deliveries: %w", &FilterError{"filter", "must not be empty"})
+	}
 	f.Statuses = []postledger.Status{postledger.StatusQueued, postledger.StatusSending, postledger.StatusUnconfirmed}
 	return l.selectIDs(ctx, f, after, limit)
 }
