@@ -8,6 +8,7 @@ import (
 const (
 	maxCondition = 120
 	maxDoctype   = 300
+	maxFragments = 32
 )
 
 // comment handles everything the tokenizer calls a comment, given with its
@@ -47,10 +48,29 @@ func (f *filter) htmlComment(body []byte) {
 		return
 	}
 	f.writeCondition("<!--[if ", condition, "]>")
-	sub := filter{mso: true, out: f.out}
-	sub.run(string(hidden))
-	f.out = append(sub.out, "<![endif]-->"...)
-	f.removed |= sub.removed
+	f.hidden(hidden)
+	f.out = append(f.out, "<![endif]-->"...)
+}
+
+// hidden filters the content of a conditional comment. Layouts repeat the same
+// few fragments, so what was written for one is written again.
+func (f *filter) hidden(content []byte) {
+	if at, ok := f.fragments[string(content)]; ok {
+		f.out = append(f.out, f.out[at.begin:at.end]...)
+		return
+	}
+	begin := len(f.out)
+	outer := f.z
+	f.mso = true
+	f.run(string(content))
+	f.mso = false
+	f.z = outer
+	if len(f.fragments) < maxFragments {
+		if f.fragments == nil {
+			f.fragments = map[string]span{}
+		}
+		f.fragments[string(content)] = span{begin, len(f.out)}
+	}
 }
 
 func (f *filter) writeCondition(before string, condition []byte, after string) {

@@ -33,11 +33,8 @@ func (c *sheet) stylesheet(s string) (clean string, ok bool) {
 	return string(c.out), c.ok
 }
 
-// declarations filters the content of a style attribute.
+// declarations filters the content of a style attribute that is not plain.
 func (c *sheet) declarations(s string) (clean string, ok bool) {
-	if isPlainCSS(s) {
-		return s, true
-	}
 	c.reset(s)
 	c.block("{;")
 	return string(c.out), c.ok

@@ -178,7 +178,7 @@ func (c *sheet) see(r rune) {
 // hide anything (no bracket, escape, quote or brace) and has none of the words
 // that would act before a colon. Most style attributes and declarations are so,
 // and need no closer look.
-func isPlainCSS(s string) bool {
+func isPlainCSS[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if !plainCSS[s[i]] || s[i] == ':' && actsBefore(s[:i]) {
 			return false
@@ -187,12 +187,12 @@ func isPlainCSS(s string) bool {
 	return true
 }
 
-func actsBefore(s string) bool {
+func actsBefore[T string | []byte](s T) bool {
 	return endsIn(s, "behavior") || endsIn(s, "behaviour") || endsIn(s, "binding") || endsIn(s, "script") || endsIn(s, "progid")
 }
 
 // endsIn compares from the end, whatever the letter case and white space.
-func endsIn(s, word string) bool {
+func endsIn[T string | []byte](s T, word string) bool {
 	i := len(s)
 	for w := len(word) - 1; w >= 0; w-- {
 		for i > 0 && isSpace(s[i-1]) {

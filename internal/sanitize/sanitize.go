@@ -10,13 +10,13 @@ import (
 // removed from it.
 func HTML(s string) (string, Removed) {
 	s, removed := clean(s)
-	f := filter{out: make([]byte, 0, len(s)+len(s)/8), removed: removed}
+	f := filter{out: make([]byte, 0, len(s)+len(s)/16+64), removed: removed}
 	f.run(s)
 	return string(f.out), f.removed
 }
 
-// filter reads tokens and writes what may stay. One filter reads one document,
-// or, with mso set, the content of one conditional comment.
+// filter reads tokens and writes what may stay. It reads one document and, with
+// z exchanged and mso set, the content of its conditional comments.
 type filter struct {
 	z       *html.Tokenizer
 	out     []byte
@@ -27,7 +27,12 @@ type filter struct {
 	spelled []byte  // the current tag's name as it was written
 	tag     tagAttr // the current tag's attributes
 	css     sheet   // scratch for style sheets
+
+	// fragments holds where the output of a conditional comment's content is.
+	fragments map[string]span
 }
+
+type span struct{ begin, end int }
 
 func (f *filter) run(s string) {
 	f.z = html.NewTokenizer(strings.NewReader(s))

@@ -145,6 +145,7 @@ func TestConditionalComments(t *testing.T) {
 		{"style", `<!--[if mso]><style type="text/css">table {border-collapse: collapse;} td > p {margin: 0}</style><![endif]-->`, `<!--[if mso]><style type="text/css">table {border-collapse: collapse;} td > p {margin: 0}</style><![endif]-->`, ""},
 		{"comment in it", `<!--[if mso]>a<!-- b --><![endif]-->`, `<![endif]-->`, "comment"},
 		{"condition", `<!--[if mso]"><script>]>x<![endif]-->y`, "y", "comment"},
+		{"repeated", `<!--[if mso]><p onclick=a()>x<![endif]--><!--[if IE]><p onclick=a()>x<![endif]-->`, `<!--[if mso]><p>x<![endif]--><!--[if IE]><p>x<![endif]-->`, "event"},
 		{"no condition", `<!--[if ]>x<![endif]--><!--[if  ]><!-->y`, "y", "comment"},
 		{"no end", `<!--[if mso]>x-->y`, "y", "comment"},
 		{"nothing", `<!--[if mso]>-->y`, "<!--[if mso]><!-->y", ""},

@@ -78,6 +78,9 @@ func (f *filter) filterAttr(name, val []byte) ([]byte, Removed) {
 			return nil, URL
 		}
 	case style:
+		if isPlainCSS(val) {
+			return val, 0
+		}
 		clean, ok := f.css.declarations(string(val))
 		if !ok {
 			f.removed |= CSS
