@@ -56,8 +56,15 @@ func TestBindingIsAList(t *testing.T) {
 	k := ring(t, secret.Generate())
 	box := k.Seal([]byte("pw"), "row-1", "smtp.in.test")
 	for _, binding := range [][]string{
-		nil, {"row-1"}, {"smtp.in.test", "row-1"}, {"row-1smtp.in.test"}, {"row-", "1smtp.in.test"},
-		{"row-1", "smtp.in.test", ""}, {"", "row-1", "smtp.in.test"}, {"row-2", "smtp.in.test"}, {"row-1", "smtp.evil.test"},
+		nil,
+		{"row-1"},
+		{"smtp.in.test", "row-1"},
+		{"row-1smtp.in.test"},
+		{"row-", "1smtp.in.test"},
+		{"row-1", "smtp.in.test", ""},
+		{"", "row-1", "smtp.in.test"},
+		{"row-2", "smtp.in.test"},
+		{"row-1", "smtp.evil.test"},
 	} {
 		if got, err := k.Open(box, binding...); !errors.Is(err, secret.ErrClosed) || got != nil {
 			t.Errorf("Open with %q = %q, %v", binding, got, err)

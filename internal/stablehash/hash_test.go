@@ -75,8 +75,14 @@ func TestSumRefuses(t *testing.T) {
 	bad := "a\xffb"
 	var rule *stablehash.Error
 	for _, v := range []any{
-		bad, &bad, []string{bad}, [1]any{bad}, map[string]int{bad: 1}, map[string]any{"a": bad},
-		inner{bad}, outer{inner{bad}}, json.RawMessage("\"\xff\""),
+		bad, &bad,
+		[]string{bad},
+		[1]any{bad},
+		map[string]int{bad: 1},
+		map[string]any{"a": bad},
+		inner{bad},
+		outer{inner{bad}},
+		json.RawMessage("\"\xff\""),
 	} {
 		if h, err := stablehash.Sum(v); !errors.As(err, &rule) || rule.Rule != stablehash.RuleEncoding || !h.IsZero() {
 			t.Errorf("Sum(%T) = %s, %v; want an encoding error", v, h, err)
