@@ -1,0 +1,92 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+)
+
+// metric is one name, as it is registered and documented.
+type metric struct {
+	name   string
+	kind   string
+	labels []string
+	help   string
+}
+
+// The metrics, in the order of a message's way.
+var (
+	buildInfo = metric{"postledger_build_info", "gauge", []string{"version", "schema"}, "Always 1; says what runs."}
+
+	httpRequests = metric{"postledger_http_requests_total", "counter", []string{"route", "status"}, "Requests answered by the API, by route and status."}
+	httpSeconds  = metric{"postledger_http_request_seconds", "histogram", []string{"route"}, "Time from a request to the end of its answer, waiting by Prefer included."}
+	waiters      = metric{"postledger_waiters", "gauge", nil, "Callers that wait for their message to settle (at most 1,000)."}
+
+	accepted = metric{"postledger_accepted_deliveries_total", "counter", []string{"profile"}, "Deliveries accepted by this process."}
+
+	leased       = metric{"postledger_leased_deliveries_total", "counter", []string{"lane"}, "Deliveries leased by this process."}
+	leaseSeconds = metric{"postledger_lease_seconds", "histogram", []string{"lane"}, "Time of one lease in the ledger."}
+
+	sent        = metric{"postledger_sent_total", "counter", []string{"profile", "lane", "outcome"}, "Transactions with the next hop, by the outcome of an envelope."}
+	sendSeconds = metric{"postledger_send_seconds", "histogram", []string{"profile", "lane"}, "Time of one transaction with the next hop."}
+
+	settled  = metric{"postledger_settled_total", "counter", []string{"profile", "status", "reason"}, "Deliveries settled by this process. Mail that a sandbox kept has the reason sandbox."}
+	requeued = metric{"postledger_requeued_total", "counter", []string{"profile", "reason"}, "Deliveries that wait again after a lease: deferred ones are retries, the others were not charged."}
+	latency  = metric{"postledger_delivery_seconds", "histogram", []string{"lane"}, "Time from acceptance to the next hop's responsibility, for deliveries that were sent."}
+
+	profileUp = metric{"postledger_profile_up", "gauge", []string{"profile", "state"}, "1 for the state a profile's next hop is in: up, down or paused."}
+
+	waiting     = metric{"postledger_waiting_deliveries", "gauge", []string{"profile"}, "Queued deliveries of a profile, counted up to 10,000."}
+	oldestDue   = metric{"postledger_oldest_due_seconds", "gauge", []string{"lane"}, "How long ago the oldest waiting delivery of a lane was due; 0 when none is late. Paused profiles count."}
+	unconfirmed = metric{"postledger_unconfirmed_deliveries", "gauge", nil, "Deliveries whose fate is unknown, counted up to 10,000."}
+	workers     = metric{"postledger_workers", "gauge", nil, "Processes that deliver from this ledger and have not ended."}
+	retention   = metric{"postledger_retention_lag_seconds", "gauge", nil, "How long ago the oldest thing that retention should have removed was due for it; 0 when nothing is."}
+	sampleFails = metric{"postledger_sample_failures_total", "counter", nil, "Looks at the ledger that failed; the gauges above then keep their last values."}
+	sampledAt   = metric{"postledger_sampled_timestamp_seconds", "gauge", nil, "When the ledger was last looked at for these gauges."}
+
+	dbOpen        = metric{"postledger_db_connections", "gauge", []string{"state"}, "Open connections of the ledger's pool (SQLite: readers), in_use or idle."}
+	dbMax         = metric{"postledger_db_connections_max", "gauge", nil, "The bound of the pool."}
+	dbWaits       = metric{"postledger_db_waits_total", "counter", nil, "How often something waited for a connection."}
+	dbWaitSeconds = metric{"postledger_db_wait_seconds_total", "counter", nil, "How long it waited together."}
+)
+
+func all() []metric {
+	return []metric{
+		buildInfo, httpRequests, httpSeconds, waiters, accepted, leased, leaseSeconds, sent, sendSeconds,
+		settled, requeued, latency, profileUp, waiting, oldestDue, unconfirmed, workers, retention, sampleFails, sampledAt,
+		dbOpen, dbMax, dbWaits, dbWaitSeconds,
+	}
+}
+
+// Markdown is docs/metrics.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(`# Metrics
+
+<!-- Made from internal/app/metrics/names.go: go test ./internal/app/metrics -run TestVerifyMetrics -update -->
+
+The administration listener (` + "`admin_http`" + `) answers ` + "`/metrics`" + ` in Prometheus' format. Counters are this
+process's own and start at 0 with it; gauges about the ledger are the same for all processes of a
+ledger, and are read every ten seconds.
+
+| name | type | labels | meaning |
+|---|---|---|---|
+`)
+	for _, m := range all() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.Join(m.labels, ", "), m.help)
+	}
+	b.WriteString(`
+The usual metrics of a Go process (` + "`go_…`, `process_…`" + `) come along.
+
+## What to watch
+
+| alarm | when |
+|---|---|
+| immediate mail is late | ` + "`postledger_oldest_due_seconds{lane=\"immediate\"} > 60`" + ` |
+| a next hop is unreachable or refuses us | ` + "`postledger_profile_up{state!=\"up\"} == 1`" + ` for 5 minutes |
+| somebody must decide | ` + "`postledger_unconfirmed_deliveries > 0`" + ` for an hour |
+| retention does not keep up | ` + "`postledger_retention_lag_seconds > 86400`" + ` |
+| the ledger cannot be asked | ` + "`time() - postledger_sampled_timestamp_seconds > 120`" + ` |
+| requests wait for the database | ` + "`rate(postledger_db_wait_seconds_total[5m]) > 0.5`" + ` |
+`)
+	return b.String()
+}

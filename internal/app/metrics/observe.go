@@ -1,0 +1,101 @@
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger"
+)
+
+// Accepted counts deliveries that were accepted on a profile.
+func (m *Metrics) Accepted(profile string, n int64) {
+	m.accepted.WithLabelValues(profile).Add(float64(n))
+}
+
+// Leased counts what one lease brought, and times it.
+func (m *Metrics) Leased(lane postledger.Lane, n int, took time.Duration) {
+	m.leased.WithLabelValues(string(lane)).Add(float64(n))
+	m.leaseSeconds.WithLabelValues(string(lane)).Observe(took.Seconds())
+}
+
+// Sent counts one transaction with a next hop, and times it.
+func (m *Metrics) Sent(profile string, lane postledger.Lane, class postledger.OutcomeClass, took time.Duration) {
+	m.sent.WithLabelValues(profile, string(lane), class.String()).Inc()
+	m.sendSeconds.WithLabelValues(profile, string(lane)).Observe(took.Seconds())
+}
+
+// Settled counts settlements that changed something.
+func (m *Metrics) Settled(profile string, ss []ledger.Settled) {
+	now := time.Now()
+	for i := range ss {
+		s := &ss[i]
+		switch {
+		case !s.Applied:
+		case s.Status == postledger.StatusQueued:
+			m.requeued.WithLabelValues(profile, string(s.Reason)).Inc()
+		default:
+			m.settled.WithLabelValues(profile, string(s.Status), string(s.Reason)).Inc()
+			if s.Status == postledger.StatusSent {
+				m.latency.WithLabelValues(string(s.Lane)).Observe(max(0, now.Sub(s.CreatedAt).Seconds()))
+			}
+		}
+	}
+}
+
+// Health notes the state of a profile's next hop.
+func (m *Metrics) Health(profile, state string) {
+	for _, s := range [...]string{"up", "down", "paused"} {
+		v := 0.0
+		if s == state {
+			v = 1
+		}
+		m.profileUp.WithLabelValues(profile, s).Set(v)
+	}
+}
+
+// Waits counts a caller that waits until the returned function is called.
+func (m *Metrics) Waits() func() {
+	m.waiters.Inc()
+	return m.waiters.Dec
+}
+
+// HTTP counts and times requests by the route they took.
+func (m *Metrics) HTTP(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(s, r)
+		// The mux notes the pattern in the request; what no route took has none.
+		route := r.Pattern
+		if route == "" {
+			route = "none"
+		}
+		m.httpRequests.WithLabelValues(route, strconv.Itoa(s.status)).Inc()
+		m.httpSeconds.WithLabelValues(route).Observe(time.Since(began).Seconds())
+	})
+}
+
+// statusWriter notes the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+	wrote  bool
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	// Informational answers (1xx) come before the one that counts.
+	if !w.wrote && status >= 200 {
+		w.status, w.wrote = status, true
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	w.wrote = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
