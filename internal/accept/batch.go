@@ -284,7 +284,7 @@ func (b *Batch) known(ctx context.Context, rec *BatchReceipt) ([]*draft, error) 
 
 // write commits the messages that are new.
 func (b *Batch) write(ctx context.Context, fresh []*draft, rec *BatchReceipt) error {
-	e, err := b.s.policies.get(ctx, b.c.App, b.head.Profile)
+	e, err := b.s.policies.fresh(ctx, b.c.App, b.head.Profile)
 	if err != nil {
 		return refuse(err)
 	}

@@ -87,6 +87,9 @@ func (s *Service) store(ctx context.Context, d *draft, i int, left, limit int64)
 	a := &d.req.Attachments[i]
 	field := d.path + at("attachments", i)
 	f := a.meta()
+	if a.declaredSize() > left {
+		return f, &TooLargeError{Field: field, Limit: limit}
+	}
 	var err error
 	if f.Blob, err = blob.Key(d.app.String(), d.id.String(), i); err != nil {
 		return f, storage(err)
