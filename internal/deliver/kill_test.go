@@ -118,11 +118,8 @@ func killAt(t *testing.T, url string, c killCase, to []string, refused string) {
 	for i, d := range rows {
 		want, copies := c.state, c.copies
 		if to[i] == refused {
+			// Read before the dot, and in the record of it.
 			want, copies = postledger.StatusFailed, 0
-			if c.state == postledger.StatusUnconfirmed {
-				// The refusal was read, but the crash came before any record of it.
-				want = postledger.StatusUnconfirmed
-			}
 		}
 		if d.Status != want {
 			t.Errorf("%s is %s/%s, want %s", to[i], d.Status, d.Reason, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/postledger/postledger/internal/deliver/journal"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/settle"
+	"github.com/postledger/postledger/internal/transport"
 )
 
 // recoveryPage bounds one settle of a recovery or sweep.
@@ -135,8 +136,9 @@ func (w *Worker) recoverWorker(ctx context.Context, v ledger.Worker, lost bool) 
 	}
 }
 
-// recoverByJournal: answered is settled, begun is unconfirmed, and what has no
-// record never sent its last byte.
+// recoverByJournal: what is known is settled (an answer, or a refusal before
+// the last byte), what was begun and has no answer is unconfirmed, and what
+// has no record never sent its last byte.
 func (w *Worker) recoverByJournal(ctx context.Context, v ledger.Worker, records []journal.Record) error {
 	type place struct {
 		record *journal.Record
@@ -155,9 +157,9 @@ func (w *Worker) recoverByJournal(ctx context.Context, v ledger.Worker, records 
 		for _, l := range ls {
 			o := postledger.Outcome{Class: postledger.OutcomeReturned, Reason: postledger.ReasonReturned}
 			if p, ok := at[journal.Member{Delivery: l.ID, Fence: l.Fence}]; ok {
-				o = postledger.Outcome{Class: postledger.OutcomeUnknown, Phase: postledger.PhaseDot, Reason: postledger.ReasonNoAnswer}
-				if p.record.Outcomes != nil {
-					o = p.record.Outcomes[p.at]
+				o = transport.InDoubt()
+				if known := p.record.Outcomes; known != nil && known[p.at].Class.Certain() {
+					o = known[p.at]
 				}
 			}
 			t := groups[l.EnvelopeID]

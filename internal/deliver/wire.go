@@ -18,7 +18,7 @@ type wire struct {
 
 // Begun lets the last byte leave only while this worker may transmit, and
 // after the journal says so.
-func (r *wire) Begun() error {
+func (r *wire) Begun(known []postledger.Outcome) error {
 	if !r.w.life.fresh() {
 		return errStale
 	}
@@ -29,7 +29,7 @@ func (r *wire) Begun() error {
 	for i, m := range r.e.members {
 		members[i] = journal.Member{Delivery: m.ID, Fence: m.Fence}
 	}
-	slot, err := r.w.journal.Begun(r.e.members[0].EnvelopeID, members)
+	slot, err := r.w.journal.Begun(r.e.members[0].EnvelopeID, members, known)
 	if err != nil {
 		r.w.c.Log.Error("journal begun", slog.Any("error", err))
 		return fmt.Errorf("journal: %w", err)

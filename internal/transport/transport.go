@@ -7,12 +7,15 @@
 //
 //   - Before the write that contains the last byte the next hop needs in order
 //     to accept (SMTP: the final dot, RFC 5321 §4.1.1.4; an API: the request's
-//     last byte), the transport calls Wire.Begun. If Begun returns an error it
+//     last byte), the transport calls Wire.Begun with what is known by then of
+//     each recipient (SMTP: the refusals at RCPT). If Begun returns an error it
 //     must not write that byte; the outcome is returned and the connection is
 //     dropped.
-//   - From then on everything but a readable answer is OutcomeUnknown: timeout,
-//     reset, garbage (RFC 5321 §4.5.3.2.6, §6.1; RFC 1047). Before it, every
-//     failure is certainly not an acceptance.
+//   - A recipient decided by then stays so, whatever the rest comes to; a
+//     second try leaves it out. Nobody can be accepted by then.
+//   - From then on everything but a readable answer is OutcomeUnknown of those
+//     in doubt: timeout, reset, garbage (RFC 5321 §4.5.3.2.6, §6.1; RFC 1047).
+//     Before it, every failure is certainly not an acceptance.
 //   - As soon as the answer has been read it calls Wire.Answered with the
 //     outcome of every recipient, before it does anything that may block.
 //
@@ -58,8 +61,10 @@ type Message interface {
 // Wire is told of the two moments that decide what a crash means. Its methods
 // are called at most once each, from the goroutine that runs Send.
 type Wire interface {
-	// Begun is called right before the write that contains the last byte.
-	Begun() error
+	// Begun is called right before the write that contains the last byte,
+	// with one outcome per recipient in the envelope's order: of those decided
+	// already theirs, of the others InDoubt. nil means that all are in doubt.
+	Begun(known []postledger.Outcome) error
 	// Answered is called with the outcome of each recipient, in the
 	// envelope's order, as soon as the answer to that byte was read.
 	Answered(outcomes []postledger.Outcome)
@@ -93,6 +98,12 @@ type Capabilities struct {
 	OneRecipientPerEnvelope bool
 	// MaxRecipients bounds an envelope; 0 means no bound of its own.
 	MaxRecipients int
+}
+
+// InDoubt is a recipient the final byte may be for: its fate lies in the
+// answer. Only the class counts; any OutcomeUnknown is in doubt.
+func InDoubt() postledger.Outcome {
+	return postledger.Outcome{Class: postledger.OutcomeUnknown, Phase: postledger.PhaseDot, Reason: postledger.ReasonNoAnswer}
 }
 
 // Every gives each of n recipients the same outcome.

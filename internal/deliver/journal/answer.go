@@ -38,11 +38,23 @@ func (h *heap) add(s string) (span, bool) {
 	return in, true
 }
 
-// fillAnswered writes all of an answer but the state. Provider ids go first,
-// since feedback is matched by them; texts take what is left.
+// fillAnswered writes all of an answer but the state: the outcomes of the
+// members that were in doubt at Begun.
 func fillAnswered(b []byte, outcomes []postledger.Outcome) {
-	h := heap{b: b[heapAt:slotSize]}
+	decided := binary.NativeEndian.Uint64(b[slotDecided:])
+	h := heap{b: b[heapAt:slotSize], used: int(binary.NativeEndian.Uint32(b[slotKnownLen:]))}
+	fillOutcomes(b, &h, outcomes, ^decided)
+	binary.NativeEndian.PutUint32(b[slotHeapLen:], uint32(h.used))
+	binary.NativeEndian.PutUint32(b[slotReplySum:], replySum(b, len(outcomes), h.used))
+}
+
+// fillOutcomes writes the outcomes of the members whose bit is set. Provider
+// ids go first, since feedback is matched by them; texts take what is left.
+func fillOutcomes(b []byte, h *heap, outcomes []postledger.Outcome, which uint64) {
 	for i := range outcomes {
+		if which>>i&1 == 0 {
+			continue
+		}
 		o := &outcomes[i]
 		r := b[replyAt+i*replySize : replyAt+(i+1)*replySize]
 		fillCodes(r, o)
@@ -54,6 +66,9 @@ func fillAnswered(b []byte, outcomes []postledger.Outcome) {
 	}
 	h.last, h.lastIn = "", span{}
 	for i := range outcomes {
+		if which>>i&1 == 0 {
+			continue
+		}
 		r := b[replyAt+i*replySize : replyAt+(i+1)*replySize]
 		text := clip(outcomes[i].Text, MaxText)
 		in, ok := h.add(text)
@@ -62,8 +77,6 @@ func fillAnswered(b []byte, outcomes []postledger.Outcome) {
 		}
 		putSpan(r[replyText:], in)
 	}
-	binary.NativeEndian.PutUint32(b[slotHeapLen:], uint32(h.used))
-	binary.NativeEndian.PutUint32(b[slotReplySum:], replySum(b, len(outcomes), h.used))
 }
 
 // fillCodes writes the fixed part of one outcome. What no transport may report

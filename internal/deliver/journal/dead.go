@@ -16,8 +16,11 @@ import (
 type Record struct {
 	Envelope postledger.ID
 	Members  []Member
-	// Outcomes has one outcome a member when the next hop's answer is known,
-	// and is nil when the envelope was only begun.
+	// Answered says that the next hop's answer is known.
+	Answered bool
+	// Outcomes has one outcome a member. While the envelope was only begun it
+	// says what was known by then, OutcomeUnknown of those in doubt, and is
+	// nil when all were.
 	Outcomes []postledger.Outcome
 }
 
@@ -129,13 +132,13 @@ func (d *Dead) read(boot postledger.ID) error {
 		return ErrOtherBoot
 	}
 	d.header = h
-	known := knownReasons()
+	reasons := knownReasons()
 	slot := make([]byte, slotSize)
 	for i := range h.Slots {
 		if _, err := d.file.ReadAt(slot, headerSize+int64(i)*slotSize); err != nil {
 			return readError(err)
 		}
-		r, taken, err := decodeSlot(slot, known)
+		r, taken, err := decodeSlot(slot, reasons)
 		if err != nil {
 			return fmt.Errorf("%w: slot %d: %w", ErrCorrupt, i, err)
 		}

@@ -56,10 +56,10 @@ func TestDamageIsSeenAndProvesNothing(t *testing.T) {
 	var s ids
 	owner := s.owner()
 	j := create(t, t.TempDir(), owner, 3)
-	slot, err := j.Begun(s.next(), s.members(2))
+	slot, err := j.Begun(s.next(), s.members(2), nil)
 	must(t, err)
 	must(t, j.Answered(slot, []postledger.Outcome{{Class: postledger.OutcomeAccepted, Text: "ok"}, {Class: postledger.OutcomeRefused}}))
-	_, err = j.Begun(s.next(), s.members(1))
+	_, err = j.Begun(s.next(), s.members(2), []postledger.Outcome{{Class: postledger.OutcomeUnknown}, {Class: postledger.OutcomeRefused, Text: "no"}})
 	must(t, err)
 	must(t, j.Abandon())
 	whole, err := os.ReadFile(j.Path())
@@ -89,6 +89,9 @@ func TestDamageIsSeenAndProvesNothing(t *testing.T) {
 		"member count":  flip(journal.SlotOffset(0) + 4),
 		"envelope":      flip(journal.SlotOffset(1) + 8),
 		"member":        flip(journal.SlotOffset(1) + 70),
+		"decided":       flip(journal.SlotOffset(1) + 24),
+		"known outcome": flip(journal.SlotOffset(1) + 64 + 50*24 + 40),
+		"known text":    flip(journal.SlotOffset(1) + 64 + 50*64),
 		"outcome":       flip(journal.SlotOffset(0) + 64 + 50*24),
 		"text":          flip(journal.SlotOffset(0) + 64 + 50*64),
 		"zero page":     func(b []byte) []byte { clear(b[journal.SlotOffset(0)+4 : journal.SlotOffset(1)]); return b },
@@ -162,13 +165,13 @@ func TestListFindsALedgersJournals(t *testing.T) {
 func TestAPageThatCannotBeWrittenIsAnError(t *testing.T) {
 	var s ids
 	j := create(t, t.TempDir(), s.owner(), 4)
-	slot, err := j.Begun(s.next(), s.members(1))
+	slot, err := j.Begun(s.next(), s.members(1), nil)
 	must(t, err)
 	must(t, j.Break())
 	if err := j.Answered(slot, make([]postledger.Outcome, 1)); !errors.Is(err, journal.ErrBroken) {
 		t.Errorf("answered: %v, want ErrBroken", err)
 	}
-	if _, err := j.Begun(s.next(), s.members(1)); !errors.Is(err, journal.ErrBroken) {
+	if _, err := j.Begun(s.next(), s.members(1), nil); !errors.Is(err, journal.ErrBroken) {
 		t.Errorf("begun: %v, want ErrBroken", err)
 	}
 	if err := j.Free(slot); !errors.Is(err, journal.ErrBroken) {

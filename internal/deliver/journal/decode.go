@@ -20,7 +20,7 @@ func knownReasons() map[postledger.Reason]bool {
 }
 
 // decodeSlot reads one slot. A taken slot is believed whole or not at all.
-func decodeSlot(b []byte, known map[postledger.Reason]bool) (r Record, taken bool, err error) {
+func decodeSlot(b []byte, reasons map[postledger.Reason]bool) (r Record, taken bool, err error) {
 	state := binary.NativeEndian.Uint32(b[slotState:])
 	switch state {
 	case stateFree:
@@ -33,7 +33,11 @@ func decodeSlot(b []byte, known map[postledger.Reason]bool) (r Record, taken boo
 	if n < 1 || n > MaxMembers {
 		return Record{}, false, fmt.Errorf("%d members", n)
 	}
-	if binary.NativeEndian.Uint32(b[slotBegunSum:]) != begunSum(b, int(n)) {
+	decided, known := binary.NativeEndian.Uint64(b[slotDecided:]), binary.NativeEndian.Uint32(b[slotKnownLen:])
+	if decided>>n != 0 || known > heapSize {
+		return Record{}, false, fmt.Errorf("decided %#x of %d members, with %d bytes of text", decided, n, known)
+	}
+	if binary.NativeEndian.Uint32(b[slotBegunSum:]) != begunSum(b, int(n), decided, int(known)) {
 		return Record{}, false, errors.New("checksum of the envelope")
 	}
 	r.Envelope = postledger.ID(b[slotEnvelope:slotFixed])
@@ -44,9 +48,13 @@ func decodeSlot(b []byte, known map[postledger.Reason]bool) (r Record, taken boo
 		return Record{}, false, err
 	}
 	if state == stateAnswered {
-		if r.Outcomes, err = decodeOutcomes(b, int(n), known); err != nil {
-			return Record{}, false, err
-		}
+		r.Answered = true
+		r.Outcomes, err = decodeAnswer(b, int(n), reasons)
+	} else if decided != 0 {
+		r.Outcomes, err = decodeOutcomes(b, int(n), decided, int(known), reasons)
+	}
+	if err != nil {
+		return Record{}, false, err
 	}
 	return r, true, nil
 }
@@ -64,7 +72,7 @@ func decodeMembers(b []byte, n int) ([]Member, error) {
 	return members, nil
 }
 
-func decodeOutcomes(b []byte, n int, known map[postledger.Reason]bool) ([]postledger.Outcome, error) {
+func decodeAnswer(b []byte, n int, reasons map[postledger.Reason]bool) ([]postledger.Outcome, error) {
 	used := binary.NativeEndian.Uint32(b[slotHeapLen:])
 	if used > heapSize {
 		return nil, fmt.Errorf("heap of %d bytes", used)
@@ -72,10 +80,20 @@ func decodeOutcomes(b []byte, n int, known map[postledger.Reason]bool) ([]postle
 	if binary.NativeEndian.Uint32(b[slotReplySum:]) != replySum(b, n, int(used)) {
 		return nil, errors.New("checksum of the answer")
 	}
-	texts := b[heapAt : heapAt+int(used)]
+	return decodeOutcomes(b, n, ^uint64(0), int(used), reasons)
+}
+
+// decodeOutcomes reads the outcomes of the members whose bit is set; the
+// others are in doubt.
+func decodeOutcomes(b []byte, n int, which uint64, used int, reasons map[postledger.Reason]bool) ([]postledger.Outcome, error) {
+	texts := b[heapAt : heapAt+used]
 	outcomes := make([]postledger.Outcome, n)
 	for i := range outcomes {
-		o, err := decodeOutcome(b[replyAt+i*replySize:replyAt+(i+1)*replySize], texts, known)
+		if which>>i&1 == 0 {
+			outcomes[i].Class = postledger.OutcomeUnknown
+			continue
+		}
+		o, err := decodeOutcome(b[replyAt+i*replySize:replyAt+(i+1)*replySize], texts, reasons)
 		if err != nil {
 			return nil, fmt.Errorf("outcome %d: %w", i, err)
 		}
@@ -84,7 +102,7 @@ func decodeOutcomes(b []byte, n int, known map[postledger.Reason]bool) ([]postle
 	return outcomes, nil
 }
 
-func decodeOutcome(r, texts []byte, known map[postledger.Reason]bool) (o postledger.Outcome, err error) {
+func decodeOutcome(r, texts []byte, reasons map[postledger.Reason]bool) (o postledger.Outcome, err error) {
 	o.Class = postledger.OutcomeClass(r[replyClass])
 	o.Phase = postledger.Phase(r[replyPhase])
 	o.Code = int(binary.NativeEndian.Uint16(r[replyCode:]))
@@ -101,7 +119,7 @@ func decodeOutcome(r, texts []byte, known map[postledger.Reason]bool) (o postled
 	case r[replyReasonLen] > maxReason:
 		return o, fmt.Errorf("reason of %d bytes", r[replyReasonLen])
 	}
-	if reason := postledger.Reason(r[replyReason : replyReason+int(r[replyReasonLen])]); known[reason] {
+	if reason := postledger.Reason(r[replyReason : replyReason+int(r[replyReasonLen])]); reasons[reason] {
 		o.Reason = reason
 	}
 	if o.Text, err = textAt(texts, getSpan(r[replyText:]), MaxText); err != nil {

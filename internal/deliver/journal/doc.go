@@ -6,7 +6,8 @@
 // a fixed number of slots. A slot's life:
 //
 //	Begun     before the write that holds the last byte the next hop needs to
-//	          accept (SMTP: the final dot, RFC 5321 §4.1.1.4)
+//	          accept (SMTP: the final dot, RFC 5321 §4.1.1.4), with the outcome
+//	          of each recipient that is decided by then (refused at RCPT)
 //	Answered  as soon as the reply to it was read, with every recipient's outcome
 //	Free      only after the settle of every member has committed
 //
@@ -23,7 +24,8 @@
 // its boot id is the running one and every taken slot is intact):
 //
 //	answered        the outcomes are what the next hop said: settle them
-//	begun           the final byte may have left: unconfirmed
+//	begun           the final byte may have left: unconfirmed, but for the
+//	                recipients whose outcome was known by then
 //	no record       the final byte was never written: safe to send again
 //
 // A journal that cannot be opened proves nothing, and the last line above is

@@ -13,10 +13,10 @@ func CreateUnder(dir string, owner Owner, boot postledger.ID, slots int) (*Journ
 }
 
 // HalfBegun stops between the fields of Begun and its state.
-func (j *Journal) HalfBegun(envelope postledger.ID, members []Member) (Slot, error) {
+func (j *Journal) HalfBegun(envelope postledger.ID, members []Member, known []postledger.Outcome) (Slot, error) {
 	s, err := j.take()
 	if err == nil {
-		fillBegun(j.slot(s.index), envelope, members)
+		fillBegun(j.slot(s.index), envelope, members, known)
 	}
 	return s, err
 }
@@ -58,7 +58,11 @@ func Reseal(b []byte, worker, boot postledger.ID) {
 		if n < 1 || n > MaxMembers {
 			continue
 		}
-		binary.NativeEndian.PutUint32(s[slotBegunSum:], begunSum(s, n))
+		decided, known := binary.NativeEndian.Uint64(s[slotDecided:]), binary.NativeEndian.Uint32(s[slotKnownLen:])
+		if decided>>n != 0 || known > heapSize {
+			continue
+		}
+		binary.NativeEndian.PutUint32(s[slotBegunSum:], begunSum(s, n, decided, int(known)))
 		if used := int(binary.NativeEndian.Uint32(s[slotHeapLen:])); used <= heapSize {
 			binary.NativeEndian.PutUint32(s[slotReplySum:], replySum(s, n, used))
 		}

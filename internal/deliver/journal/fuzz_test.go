@@ -21,13 +21,20 @@ func FuzzOpen(f *testing.F) {
 	owner := s.owner()
 	j := create(f, f.TempDir(), owner, 2)
 	boot := journalBoot(f, j)
-	slot, err := j.Begun(s.next(), s.members(2))
+	slot, err := j.Begun(s.next(), s.members(2), nil)
 	must(f, err)
 	must(f, j.Answered(slot, []postledger.Outcome{
 		{Class: postledger.OutcomeAccepted, Phase: postledger.PhaseDot, Code: 250, Text: "ok", ProviderID: "1"},
 		{Class: postledger.OutcomeRefused, Phase: postledger.PhaseRcpt, Code: 550, Reason: postledger.ReasonRejectedRecipient, Text: "nö"},
 	}))
-	_, err = j.Begun(s.next(), s.members(50))
+	known := make([]postledger.Outcome, 50)
+	for i := range known {
+		known[i] = postledger.Outcome{Class: postledger.OutcomeUnknown}
+		if i%9 == 4 {
+			known[i] = postledger.Outcome{Class: postledger.OutcomeRefused, Phase: postledger.PhaseRcpt, Code: 550, Text: "no"}
+		}
+	}
+	_, err = j.Begun(s.next(), s.members(50), known)
 	must(f, err)
 	whole, err := os.ReadFile(j.Path())
 	must(f, err)
@@ -35,6 +42,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add(patch(4096+4, 51), uint16(len(whole)), true)                                   // a member too many
 	f.Add(patch(4096+64+1200, 9), uint16(len(whole)), true)                              // no such class
 	f.Add(patch(4096+64+1200+12, 0xff), uint16(len(whole)), true)                        // a text beyond the heap
+	f.Add(patch(4096+24, 1), uint16(len(whole)), true)                                   // decided, and written by the answer
+	f.Add(patch(4096+8192+24, 0xff), uint16(len(whole)), true)                           // more decided
 	f.Add(append(patch(4096+64, 1), patch(4096+64+24, 1)...), uint16(len(whole)), false) // checksum
 	f.Add(patch(16, 1), uint16(4096+8192), true)
 	f.Add([]byte(nil), uint16(90), false)
@@ -89,7 +98,8 @@ func openAny(t *testing.T, path string) {
 		t.Fatalf("%d records of %d slots", len(d.Records()), d.Header().Slots)
 	}
 	for _, r := range d.Records() {
-		if r.Envelope.IsZero() || len(r.Members) < 1 || len(r.Members) > journal.MaxMembers || r.Outcomes != nil && len(r.Outcomes) != len(r.Members) {
+		if r.Envelope.IsZero() || len(r.Members) < 1 || len(r.Members) > journal.MaxMembers ||
+			r.Answered && r.Outcomes == nil || r.Outcomes != nil && len(r.Outcomes) != len(r.Members) {
 			t.Fatalf("impossible record %+v", r)
 		}
 		for _, m := range r.Members {

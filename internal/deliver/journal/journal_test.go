@@ -72,7 +72,7 @@ func TestARecordLivesFromBegunToFree(t *testing.T) {
 	owner := s.owner()
 	j := create(t, t.TempDir(), owner, 4)
 
-	freed, begun, answered := s.next(), s.next(), s.next()
+	freed, doubt, refused, answered := s.next(), s.next(), s.next(), s.next()
 	one, three := s.members(1), s.members(3)
 	outcomes := []postledger.Outcome{
 		{Class: postledger.OutcomeAccepted, Phase: postledger.PhaseDot, Code: 250, Enhanced: postledger.EnhancedCode{2, 0, 0}, Text: "2.0.0 Ok: queued as 4F2", ProviderID: "4F2"},
@@ -80,18 +80,21 @@ func TestARecordLivesFromBegunToFree(t *testing.T) {
 		{Class: postledger.OutcomeDeferred, Phase: postledger.PhaseRcpt, Reason: postledger.ReasonDeferred, Code: 450, Enhanced: postledger.EnhancedCode{4, 2, 1}, Text: "Postfach gerade gesperrt – später"},
 	}
 
-	slot, err := j.Begun(freed, one)
+	slot, err := j.Begun(freed, one, nil)
 	must(t, err)
 	must(t, j.Answered(slot, outcomes[:1]))
 	must(t, j.Free(slot))
-	_, err = j.Begun(begun, one)
+	_, err = j.Begun(doubt, one, nil)
 	must(t, err)
-	slot, err = j.Begun(answered, three)
+	known := []postledger.Outcome{{Class: postledger.OutcomeUnknown}, outcomes[1], outcomes[2]}
+	_, err = j.Begun(refused, three, known)
+	must(t, err)
+	slot, err = j.Begun(answered, three, known)
 	must(t, err)
 	must(t, j.Answered(slot, outcomes))
 	must(t, j.SetBeat(77))
-	if got := j.Taken(); got != 2 {
-		t.Errorf("taken = %d, want 2", got)
+	if got := j.Taken(); got != 3 {
+		t.Errorf("taken = %d, want 3", got)
 	}
 
 	d := reopen(t, j)
@@ -104,8 +107,9 @@ func TestARecordLivesFromBegunToFree(t *testing.T) {
 		got[r.Envelope] = r
 	}
 	want := map[postledger.ID]journal.Record{
-		begun:    {Envelope: begun, Members: one},
-		answered: {Envelope: answered, Members: three, Outcomes: outcomes},
+		doubt:    {Envelope: doubt, Members: one},
+		refused:  {Envelope: refused, Members: three, Outcomes: known},
+		answered: {Envelope: answered, Members: three, Outcomes: outcomes, Answered: true},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("records:\n got %+v\nwant %+v", got, want)
@@ -123,7 +127,7 @@ func TestEveryReasonFits(t *testing.T) {
 		}
 		outcomes = append(outcomes, postledger.Outcome{Class: postledger.OutcomeRefused, Reason: r})
 	}
-	slot, err := j.Begun(s.next(), s.members(len(outcomes)))
+	slot, err := j.Begun(s.next(), s.members(len(outcomes)), nil)
 	must(t, err)
 	must(t, j.Answered(slot, outcomes))
 	if got := reopen(t, j).Records()[0].Outcomes; !reflect.DeepEqual(got, outcomes) {
@@ -136,7 +140,7 @@ func TestACleanStopLeavesTheHeartbeat(t *testing.T) {
 	dir, owner := t.TempDir(), s.owner()
 	j := create(t, dir, owner, 1)
 	must(t, j.SetBeat(9))
-	slot, err := j.Begun(s.next(), s.members(1))
+	slot, err := j.Begun(s.next(), s.members(1), nil)
 	must(t, err)
 	if err := j.Close(); !errors.Is(err, journal.ErrInUse) {
 		t.Fatalf("close with a taken slot: %v, want ErrInUse", err)
@@ -163,11 +167,11 @@ func TestACleanStopLeavesTheHeartbeat(t *testing.T) {
 func TestAClosedJournalRecordsNothing(t *testing.T) {
 	var s ids
 	j := create(t, t.TempDir(), s.owner(), 1)
-	slot, err := j.Begun(s.next(), s.members(1))
+	slot, err := j.Begun(s.next(), s.members(1), nil)
 	must(t, err)
 	must(t, j.Free(slot))
 	must(t, j.Close())
-	_, begun := j.Begun(s.next(), s.members(1))
+	_, begun := j.Begun(s.next(), s.members(1), nil)
 	for name, err := range map[string]error{
 		"begun": begun, "answered": j.Answered(slot, make([]postledger.Outcome, 1)), "free": j.Free(slot),
 		"beat": j.SetBeat(1), "close": j.Close(), "abandon": j.Abandon(),
@@ -181,15 +185,15 @@ func TestAClosedJournalRecordsNothing(t *testing.T) {
 func TestFullIsAnErrorAndPasses(t *testing.T) {
 	var s ids
 	j := create(t, t.TempDir(), s.owner(), 2)
-	first, err := j.Begun(s.next(), s.members(1))
+	first, err := j.Begun(s.next(), s.members(1), nil)
 	must(t, err)
-	_, err = j.Begun(s.next(), s.members(1))
+	_, err = j.Begun(s.next(), s.members(1), nil)
 	must(t, err)
-	if _, err := j.Begun(s.next(), s.members(1)); !errors.Is(err, journal.ErrFull) {
+	if _, err := j.Begun(s.next(), s.members(1), nil); !errors.Is(err, journal.ErrFull) {
 		t.Fatalf("third of two: %v, want ErrFull", err)
 	}
 	must(t, j.Free(first))
-	if _, err := j.Begun(s.next(), s.members(1)); err != nil {
+	if _, err := j.Begun(s.next(), s.members(1), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,38 +204,43 @@ func TestMisuseChangesNothing(t *testing.T) {
 	envelope, members := s.next(), s.members(2)
 	accepted := []postledger.Outcome{{Class: postledger.OutcomeAccepted}, {Class: postledger.OutcomeAccepted}}
 	for name, call := range map[string]func() error{
-		"no envelope": func() error { _, err := j.Begun(postledger.ID{}, members); return err },
-		"no member":   func() error { _, err := j.Begun(envelope, nil); return err },
-		"51 members":  func() error { _, err := j.Begun(envelope, s.members(51)); return err },
-		"no delivery": func() error { _, err := j.Begun(envelope, []journal.Member{{Fence: 1}}); return err },
-		"no fence":    func() error { _, err := j.Begun(envelope, []journal.Member{{Delivery: envelope}}); return err },
-		"zero slot":   func() error { return j.Answered(journal.Slot{}, accepted) },
+		"no envelope":      func() error { _, err := j.Begun(postledger.ID{}, members, nil); return err },
+		"no member":        func() error { _, err := j.Begun(envelope, nil, nil); return err },
+		"51 members":       func() error { _, err := j.Begun(envelope, s.members(51), nil); return err },
+		"no delivery":      func() error { _, err := j.Begun(envelope, []journal.Member{{Fence: 1}}, nil); return err },
+		"no fence":         func() error { _, err := j.Begun(envelope, []journal.Member{{Delivery: envelope}}, nil); return err },
+		"one known of two": func() error { _, err := j.Begun(envelope, members, accepted[:1]); return err },
+		"accepted before":  func() error { _, err := j.Begun(envelope, members, accepted); return err },
+		"zero slot":        func() error { return j.Answered(journal.Slot{}, accepted) },
 	} {
 		if err := call(); !errors.Is(err, journal.ErrMisuse) {
 			t.Errorf("%s: %v, want ErrMisuse", name, err)
 		}
 	}
 
-	old, err := j.Begun(s.next(), members)
+	old, err := j.Begun(s.next(), members, nil)
 	must(t, err)
 	must(t, j.Free(old))
-	slot, err := j.Begun(envelope, members) // the same slot, another turn
+	doubt, refused := postledger.Outcome{Class: postledger.OutcomeUnknown}, postledger.Outcome{Class: postledger.OutcomeRefused}
+	slot, err := j.Begun(envelope, members, []postledger.Outcome{doubt, refused}) // the same slot, another turn
 	must(t, err)
 	for name, call := range map[string]func() error{
 		"answer by an old handle": func() error { return j.Answered(old, accepted) },
 		"free by an old handle":   func() error { return j.Free(old) },
 		"one outcome for two":     func() error { return j.Answered(slot, accepted[:1]) },
+		"accepted once refused":   func() error { return j.Answered(slot, accepted) },
 	} {
 		if err := call(); !errors.Is(err, journal.ErrMisuse) {
 			t.Errorf("%s: %v, want ErrMisuse", name, err)
 		}
 	}
-	must(t, j.Answered(slot, accepted))
+	answer := []postledger.Outcome{accepted[0], refused}
+	must(t, j.Answered(slot, answer))
 	if err := j.Answered(slot, make([]postledger.Outcome, 2)); !errors.Is(err, journal.ErrMisuse) {
 		t.Errorf("second answer: %v, want ErrMisuse", err)
 	}
 	records := reopen(t, j).Records()
-	if len(records) != 1 || records[0].Envelope != envelope || !reflect.DeepEqual(records[0].Outcomes, accepted) {
+	if len(records) != 1 || records[0].Envelope != envelope || !reflect.DeepEqual(records[0].Outcomes, answer) {
 		t.Errorf("records = %+v", records)
 	}
 }
@@ -283,7 +292,7 @@ func TestTextsAreCutAndClassesKept(t *testing.T) {
 			for i := range outcomes {
 				outcomes[i] = postledger.Outcome{Class: postledger.OutcomeClass(i % 8), Text: c.text(i), ProviderID: c.provider(i)}
 			}
-			slot, err := j.Begun(s.next(), s.members(c.n))
+			slot, err := j.Begun(s.next(), s.members(c.n), nil)
 			must(t, err)
 			must(t, j.Answered(slot, outcomes))
 			for i, o := range reopen(t, j).Records()[0].Outcomes {
@@ -298,7 +307,7 @@ func TestTextsAreCutAndClassesKept(t *testing.T) {
 func TestImpossibleOutcomesPromiseNothing(t *testing.T) {
 	var s ids
 	j := create(t, t.TempDir(), s.owner(), 1)
-	slot, err := j.Begun(s.next(), s.members(1))
+	slot, err := j.Begun(s.next(), s.members(1), nil)
 	must(t, err)
 	must(t, j.Answered(slot, []postledger.Outcome{{
 		Class: 200, Phase: 99, Code: 70000, Enhanced: postledger.EnhancedCode{2, 1000, 0},

@@ -6,7 +6,7 @@ import "hash/crc32"
 // byte order, since only the same boot of the same machine believes them.
 const (
 	magic   = "PLWIREJ\n"
-	version = 1
+	version = 2
 
 	headerSize = 4096
 
@@ -26,19 +26,22 @@ const (
 	headClean = 88 // uint32
 )
 
-// A slot: a fixed part, what Begun knows of each member, what Answered knows of
-// each member, and the heap their texts lie in. The two steps never write the
-// same bytes, except for the state word. A record of one recipient stays
-// within the slot's first page.
+// A slot: a fixed part, the members, an outcome of each member, and the heap
+// their texts lie in. The two steps never write the same bytes, except for the
+// state word: a member whose bit is set in slotDecided has its outcome written
+// by Begun, every other one by Answered, whose texts lie behind Begun's. A
+// record of one recipient stays within the slot's first page.
 const (
 	slotState    = 0  // uint32, see below
 	slotMembers  = 4  // uint32
 	slotEnvelope = 8  // 16 bytes
-	slotFixed    = 24 // end of what the begun checksum covers here
-	slotBegunSum = 24 // uint32, over [slotMembers:slotFixed] and the members
-	slotReplySum = 28 // uint32, over heap length, replies and heap
-	slotHeapLen  = 32 // uint32
-	slotHeapEnd  = 36
+	slotDecided  = 24 // uint64, a bit a member
+	slotKnownLen = 32 // uint32, how much of the heap is Begun's
+	slotFixed    = 36 // end of what the begun checksum covers here
+	slotBegunSum = 36 // uint32, over [slotMembers:slotFixed], the members, decided outcomes and their heap
+	slotReplySum = 40 // uint32, over heap length, all outcomes and the whole heap
+	slotHeapLen  = 44 // uint32
+	slotHeapEnd  = 48
 
 	memberAt       = 64
 	memberSize     = 24

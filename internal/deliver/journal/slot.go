@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math/bits"
 
 	"github.com/postledger/postledger"
 )
@@ -19,10 +20,15 @@ type Member struct {
 	Fence    int64
 }
 
-// Begun records that the envelope's last byte is about to be written. It never
-// blocks on anything but the other callers' few instructions. After an error
-// nothing is recorded and the byte must not be written.
-func (j *Journal) Begun(envelope postledger.ID, members []Member) (Slot, error) {
+// Begun records that the envelope's last byte is about to be written, and what
+// is known by then: one outcome a member, where OutcomeUnknown marks one in
+// doubt, or nil when all are. It never blocks on anything but the other
+// callers' few instructions. After an error nothing is recorded and the byte
+// must not be written.
+func (j *Journal) Begun(envelope postledger.ID, members []Member, known []postledger.Outcome) (Slot, error) {
+	if known != nil && len(known) != len(members) {
+		return Slot{}, fmt.Errorf("%w: %d known outcomes for %d members", ErrMisuse, len(known), len(members))
+	}
 	if envelope.IsZero() || len(members) < 1 || len(members) > MaxMembers {
 		return Slot{}, fmt.Errorf("%w: envelope %s with %d members (want 1 to %d)", ErrMisuse, envelope, len(members), MaxMembers)
 	}
@@ -30,12 +36,15 @@ func (j *Journal) Begun(envelope postledger.ID, members []Member) (Slot, error) 
 		if members[i].Delivery.IsZero() || members[i].Fence < 1 {
 			return Slot{}, fmt.Errorf("%w: member %d: delivery %s, fence %d", ErrMisuse, i, members[i].Delivery, members[i].Fence)
 		}
+		if known != nil && known[i].Class == postledger.OutcomeAccepted {
+			return Slot{}, fmt.Errorf("%w: member %d: accepted before the last byte", ErrMisuse, i)
+		}
 	}
 	s, err := j.take()
 	if err != nil {
 		return Slot{}, err
 	}
-	if err := j.writeBegun(j.slot(s.index), envelope, members); err != nil {
+	if err := j.writeBegun(j.slot(s.index), envelope, members, known); err != nil {
 		j.put(s)
 		return Slot{}, err
 	}
@@ -43,8 +52,9 @@ func (j *Journal) Begun(envelope postledger.ID, members []Member) (Slot, error) 
 }
 
 // Answered records what the next hop said of each member, in the order of
-// Begun. An error leaves the slot begun: a crash from here on makes its
-// members unconfirmed, and nothing else is lost.
+// Begun. What was known at Begun stands, and must have the class it had. An
+// error leaves the slot begun: a crash from here on makes the members in doubt
+// unconfirmed, and nothing else is lost.
 func (j *Journal) Answered(s Slot, outcomes []postledger.Outcome) error {
 	if err := j.holds(s); err != nil {
 		return err
@@ -113,9 +123,9 @@ func (j *Journal) slot(i uint32) []byte {
 }
 
 // writeBegun fills a free slot and then, in one store, makes it begun.
-func (j *Journal) writeBegun(b []byte, envelope postledger.ID, members []Member) (err error) {
+func (j *Journal) writeBegun(b []byte, envelope postledger.ID, members []Member, known []postledger.Outcome) (err error) {
 	defer j.fault(catchFaults(), &err)
-	fillBegun(b, envelope, members)
+	fillBegun(b, envelope, members, known)
 	word32(b, slotState).Store(stateBegun)
 	return nil
 }
@@ -129,6 +139,13 @@ func (j *Journal) writeAnswered(b []byte, outcomes []postledger.Outcome) (err er
 	if n := binary.NativeEndian.Uint32(b[slotMembers:]); int(n) != len(outcomes) {
 		return fmt.Errorf("%w: %d outcomes for %d members", ErrMisuse, len(outcomes), n)
 	}
+	decided := binary.NativeEndian.Uint64(b[slotDecided:])
+	for ; decided != 0; decided &= decided - 1 {
+		i := bits.TrailingZeros64(decided)
+		if was := postledger.OutcomeClass(b[replyAt+i*replySize+replyClass]); was != outcomes[i].Class {
+			return fmt.Errorf("%w: member %d was %s at begun and is %s", ErrMisuse, i, was, outcomes[i].Class)
+		}
+	}
 	fillAnswered(b, outcomes)
 	word32(b, slotState).Store(stateAnswered)
 	return nil
@@ -141,7 +158,7 @@ func (j *Journal) writeFree(b []byte) (err error) {
 }
 
 // fillBegun writes all of a begun record but its state.
-func fillBegun(b []byte, envelope postledger.ID, members []Member) {
+func fillBegun(b []byte, envelope postledger.ID, members []Member, known []postledger.Outcome) {
 	binary.NativeEndian.PutUint32(b[slotMembers:], uint32(len(members)))
 	copy(b[slotEnvelope:], envelope[:])
 	for i := range members {
@@ -149,13 +166,28 @@ func fillBegun(b []byte, envelope postledger.ID, members []Member) {
 		copy(m[memberDelivery:memberDelivery+len(members[i].Delivery)], members[i].Delivery[:])
 		binary.NativeEndian.PutUint64(m[memberFence:], uint64(members[i].Fence))
 	}
-	binary.NativeEndian.PutUint32(b[slotBegunSum:], begunSum(b, len(members)))
+	var decided uint64
+	for i := range known {
+		if known[i].Class.Certain() {
+			decided |= 1 << i
+		}
+	}
+	h := heap{b: b[heapAt:slotSize]}
+	fillOutcomes(b, &h, known, decided)
+	binary.NativeEndian.PutUint64(b[slotDecided:], decided)
+	binary.NativeEndian.PutUint32(b[slotKnownLen:], uint32(h.used))
+	binary.NativeEndian.PutUint32(b[slotBegunSum:], begunSum(b, len(members), decided, h.used))
 }
 
 // begunSum is the checksum of what Begun wrote.
-func begunSum(b []byte, members int) uint32 {
+func begunSum(b []byte, members int, decided uint64, heap int) uint32 {
 	sum := crc32.Update(0, castagnoli, b[slotMembers:slotFixed])
-	return crc32.Update(sum, castagnoli, b[memberAt:memberAt+members*memberSize])
+	sum = crc32.Update(sum, castagnoli, b[memberAt:memberAt+members*memberSize])
+	for ; decided != 0; decided &= decided - 1 {
+		at := replyAt + bits.TrailingZeros64(decided)*replySize
+		sum = crc32.Update(sum, castagnoli, b[at:at+replySize])
+	}
+	return crc32.Update(sum, castagnoli, b[heapAt:heapAt+heap])
 }
 
 // replySum is the checksum of what Answered wrote.

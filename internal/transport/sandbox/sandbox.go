@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -108,7 +109,7 @@ func (t *Transport) Send(ctx context.Context, e *transport.Envelope, w transport
 	if err != nil {
 		return settle(outcome(postledger.OutcomeDeferred, postledger.PhaseBody, err.Error()))
 	}
-	if err := w.Begun(); err != nil {
+	if err := w.Begun(known(out, taken)); err != nil {
 		return settle(returned(postledger.PhaseBody, fmt.Sprintf("begin: %v", err)))
 	}
 	if acts[unknown] {
@@ -121,6 +122,18 @@ func (t *Transport) Send(ctx context.Context, e *transport.Envelope, w transport
 	})
 	w.Answered(out)
 	return out
+}
+
+// known is what Wire.Begun is told: nil if all recipients were taken.
+func known(out []postledger.Outcome, taken []int) []postledger.Outcome {
+	if len(taken) == len(out) {
+		return nil
+	}
+	k := slices.Clone(out)
+	for _, i := range taken {
+		k[i] = transport.InDoubt()
+	}
+	return k
 }
 
 // recipients plays RCPT for each: outcomes of those refused, the indexes of

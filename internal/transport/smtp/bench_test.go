@@ -17,8 +17,8 @@ import (
 // nullWire costs nothing.
 type nullWire struct{}
 
-func (nullWire) Begun() error                  { return nil }
-func (nullWire) Answered([]postledger.Outcome) {}
+func (nullWire) Begun([]postledger.Outcome) error { return nil }
+func (nullWire) Answered([]postledger.Outcome)    {}
 
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage

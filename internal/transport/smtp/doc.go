@@ -33,7 +33,9 @@
 // A connection that was used before and is then answered 421, or found dropped
 // or out of step, says nothing about this message: it is sent once more, at
 // once, on a fresh connection. That holds for a 421 to the final dot too, which
-// is a refusal (RFC 5321 §4.2.5); nothing else is repeated after the dot.
+// is a refusal (RFC 5321 §4.2.5); nothing else is repeated after the dot. What
+// was refused at RCPT before Wire.Begun stays so: the record of the first try
+// stands for the second.
 //
 // # Connections
 //

@@ -16,6 +16,7 @@ type exchange struct {
 	wire     transport.Wire
 	outcomes []postledger.Outcome // the zero value: not decided
 	bad      []int                // recipients that never reach the wire
+	known    []postledger.Outcome // what Begun was told, nil if nobody was decided
 
 	begun    bool // Wire.Begun returned nil
 	answered bool // Wire.Answered was called
@@ -34,13 +35,19 @@ func newExchange(e *transport.Envelope, w transport.Wire) *exchange {
 	return x
 }
 
-// reset forgets what a connection said before another is tried.
+// reset forgets what a connection said before another is tried, but for what
+// the record of the first try says.
 func (x *exchange) reset() {
 	clear(x.outcomes)
 	for _, i := range x.bad {
 		x.outcomes[i] = failure(postledger.OutcomeRefused, postledger.PhaseNone,
 			"the address has a character that must not be sent in a command")
 		x.outcomes[i].Reason = postledger.ReasonRejectedRecipient
+	}
+	for i, o := range x.known {
+		if o.Class.Certain() {
+			x.outcomes[i] = o
+		}
 	}
 }
 
@@ -77,10 +84,19 @@ func (x *exchange) begin() error {
 	if x.begun {
 		return nil
 	}
-	if err := x.wire.Begun(); err != nil {
+	var known []postledger.Outcome
+	if slices.ContainsFunc(x.outcomes, func(o postledger.Outcome) bool { return o != postledger.Outcome{} }) {
+		known = slices.Clone(x.outcomes)
+		for i := range known {
+			if !x.decided(i) {
+				known[i] = transport.InDoubt()
+			}
+		}
+	}
+	if err := x.wire.Begun(known); err != nil {
 		return fmt.Errorf("begin the final dot: %w", err)
 	}
-	x.begun = true
+	x.begun, x.known = true, known
 	return nil
 }
 

@@ -134,6 +134,28 @@ func TestFreshConnectionOnce(t *testing.T) {
 	}
 }
 
+// Who was refused before the dot is not named again when the dot is answered
+// 421: the record of the first try says that they were refused.
+func TestASecondTryLeavesOutWhoWasRefused(t *testing.T) {
+	hop := transporttest.NewHop(t, transporttest.HopConfig{Rules: []transporttest.Rule{
+		{At: transporttest.StepRcpt, Conn: 1, Recipient: "gone@rcv.test", Do: transporttest.Answer("550 5.1.1 unknown")},
+		{At: transporttest.StepRcpt, Conn: 1, Recipient: "full@rcv.test", Do: transporttest.Answer("452 4.2.2 full")},
+		{At: transporttest.StepDot, Message: 2, Do: transporttest.Goodbye("421 4.3.2 bye")},
+	}})
+	tr := dial(t, hop, oneConnection)
+	out, _ := send(t, tr, envelope())
+	wantClasses(t, out, postledger.OutcomeAccepted)
+	out, w := send(t, tr, envelope("mira@rcv.test", "gone@rcv.test", "full@rcv.test", "odd\r@rcv.test"))
+	wantClasses(t, out, postledger.OutcomeAccepted, postledger.OutcomeRefused, postledger.OutcomeDeferred, postledger.OutcomeRefused)
+	wantClasses(t, w.Known(), postledger.OutcomeUnknown, postledger.OutcomeRefused, postledger.OutcomeDeferred, postledger.OutcomeRefused)
+	wantAccepted(t, hop, 2)
+	for _, c := range hop.Commands() {
+		if strings.HasPrefix(c, "2: RCPT") && !strings.Contains(c, "mira@") {
+			t.Errorf("named again: %s", c)
+		}
+	}
+}
+
 // A second try that cannot even connect leaves a certain outcome, and the wire
 // is told so: the first dot was answered 421.
 func TestNoFreshConnectionAfterGoodbyeAtTheDot(t *testing.T) {

@@ -36,6 +36,7 @@ func CheckOutcomes(tb testing.TB, e *transport.Envelope, w *Wire, out []postledg
 			tb.Errorf("recipient %d: class %v with reason %q", i, o.Class, o.Reason)
 		}
 	}
+	checkKnown(tb, e, w.Known(), out)
 	switch answer := w.Answer(); {
 	case !certain && answer != nil:
 		tb.Error("Wire.Answered was called, and an outcome is unknown")
@@ -43,6 +44,35 @@ func CheckOutcomes(tb testing.TB, e *transport.Envelope, w *Wire, out []postledg
 		tb.Errorf("Wire.Answered was told %v, Send returned %v", answer, out)
 	case answer == nil && accepted(out):
 		tb.Error("accepted, and Wire.Answered was never called")
+	}
+}
+
+// checkKnown compares what Wire.Begun was told with what became of it.
+func checkKnown(tb testing.TB, e *transport.Envelope, known, out []postledger.Outcome) {
+	tb.Helper()
+	if known == nil {
+		return
+	}
+	if len(known) != len(e.Recipients) {
+		tb.Fatalf("Wire.Begun was told %d outcomes for %d recipients", len(known), len(e.Recipients))
+		return
+	}
+	doubt := false
+	for i, o := range known {
+		switch {
+		case !o.Class.Certain():
+			doubt = true
+		case o.Class == postledger.OutcomeAccepted:
+			tb.Errorf("recipient %d was accepted before Wire.Begun", i)
+		default:
+			checkText(tb, e, i, o)
+			if end := out[i]; end.Class != o.Class || end.Phase != o.Phase || end.Reason != o.Reason || end.Code != o.Code {
+				tb.Errorf("recipient %d was decided as %v at Wire.Begun, and ended as %v", i, o, end)
+			}
+		}
+	}
+	if !doubt {
+		tb.Error("Wire.Begun was called, and no recipient was in doubt")
 	}
 }
 

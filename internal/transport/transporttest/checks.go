@@ -82,6 +82,9 @@ func (s *suite) behaves(t *testing.T, b Behaviour) {
 		}
 	}
 	s.checkTaken(t, sub, b, e, out)
+	if one := sub.one(); single != nil && w.WasBegun() && (w.Known() == nil || w.Known()[one].Class != *single) {
+		t.Errorf("recipient %d was decided, and Wire.Begun was told %v", one, w.Known())
+	}
 	if slices.Contains([]Behaviour{Unreachable, RefusesLogin, BreaksEarly}, b) && w.WasBegun() {
 		t.Error("Wire.Begun was called, and the last byte could never leave")
 	}

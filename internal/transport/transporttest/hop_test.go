@@ -104,7 +104,7 @@ func (r *recorder) Helper()                      {}
 func (r *recorder) Error(args ...any)            { r.errs = append(r.errs, fmt.Sprint(args...)) }
 func (r *recorder) Errorf(f string, args ...any) { r.errs = append(r.errs, fmt.Sprintf(f, args...)) }
 func (r *recorder) Fatalf(f string, args ...any) { r.Errorf(f, args...) }
-func (r *recorder) has(part string) bool { return strings.Contains(strings.Join(r.errs, "\n"), part) }
+func (r *recorder) has(part string) bool         { return strings.Contains(strings.Join(r.errs, "\n"), part) }
 
 func class(c postledger.OutcomeClass) postledger.Outcome {
 	return postledger.Outcome{Class: c, Reason: transport.ReasonOf(c)}
@@ -113,7 +113,10 @@ func class(c postledger.OutcomeClass) postledger.Outcome {
 // Every way to break the contract is noticed.
 func TestChecksNoticeBreaches(t *testing.T) {
 	accepted, unknown := class(postledger.OutcomeAccepted), class(postledger.OutcomeUnknown)
-	begun := func(w *transporttest.Wire) { _ = w.Begun() }
+	begun := func(w *transporttest.Wire) { _ = w.Begun(nil) }
+	told := func(known ...postledger.Outcome) func(*transporttest.Wire) {
+		return func(w *transporttest.Wire) { _ = w.Begun(known) }
+	}
 	answered := func(o postledger.Outcome) func(*transporttest.Wire) {
 		return func(w *transporttest.Wire) { w.Answered([]postledger.Outcome{o}) }
 	}
@@ -140,6 +143,11 @@ func TestChecksNoticeBreaches(t *testing.T) {
 		{[]func(*transporttest.Wire){begun, answered(unknown)}, unknown, "uncertain outcome"},
 		{[]func(*transporttest.Wire){begun, answered(accepted)}, unknown, "an outcome is unknown"},
 		{[]func(*transporttest.Wire){begun, answered(accepted)}, class(postledger.OutcomeDeferred), "was told"},
+		{[]func(*transporttest.Wire){told(transport.InDoubt()), answered(accepted)}, accepted, ""},
+		{[]func(*transporttest.Wire){told(accepted), answered(accepted)}, accepted, "accepted before"},
+		{[]func(*transporttest.Wire){told(class(postledger.OutcomeRefused)), answered(accepted)}, accepted, "ended as"},
+		{[]func(*transporttest.Wire){told(class(postledger.OutcomeRefused))}, class(postledger.OutcomeRefused), "no recipient was in doubt"},
+		{[]func(*transporttest.Wire){told(unknown, unknown)}, unknown, "2 outcomes for 1"},
 		{[]func(*transporttest.Wire){begun, answered(bad)}, bad, "one bounded line"},
 		{[]func(*transporttest.Wire){begun, answered(leak)}, leak, "holds the address"},
 		{[]func(*transporttest.Wire){begun, answered(odd)}, odd, "with reason"},
@@ -156,7 +164,7 @@ func TestChecksNoticeBreaches(t *testing.T) {
 	}
 	w := transporttest.NewWire(t)
 	w.OnBegun = func() error { return errors.New("no") }
-	if w.Begun() == nil {
+	if w.Begun(nil) == nil {
 		t.Error("OnBegun does not decide")
 	}
 }

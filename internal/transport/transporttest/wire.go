@@ -18,6 +18,7 @@ type Wire struct {
 
 	mu       sync.Mutex
 	begun    int
+	known    []postledger.Outcome
 	answered int
 	outcomes []postledger.Outcome
 }
@@ -28,9 +29,10 @@ var _ transport.Wire = (*Wire)(nil)
 func NewWire(tb testing.TB) *Wire { return &Wire{tb: tb} }
 
 // Begun implements transport.Wire.
-func (w *Wire) Begun() error {
+func (w *Wire) Begun(known []postledger.Outcome) error {
 	w.mu.Lock()
 	w.begun++
+	w.known = slices.Clone(known)
 	n, answered := w.begun, w.answered
 	w.mu.Unlock()
 	if n > 1 {
@@ -69,6 +71,13 @@ func (w *Wire) WasBegun() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.begun > 0
+}
+
+// Known is what Begun was told; nil is all in doubt.
+func (w *Wire) Known() []postledger.Outcome {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.known
 }
 
 // Answer is what Answered was called with, nil if it was not.
