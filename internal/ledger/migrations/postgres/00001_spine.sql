@@ -214,6 +214,8 @@ CREATE TABLE quota_minutes (
   PRIMARY KEY (app_id, profile_id, minute)
 );
 
+-- What was accepted and settled, counted apart from the rows. Sums are kept for
+-- good; removed is what retention took away, so that rows + removed = sum.
 CREATE TABLE accept_counts (
   hour       bigint NOT NULL,
   app_id     uuid   NOT NULL,
@@ -221,6 +223,7 @@ CREATE TABLE accept_counts (
   lane       text   NOT NULL,
   messages   bigint NOT NULL,
   deliveries bigint NOT NULL,
+  messages_removed bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (hour, app_id, profile_id, lane)
 );
 CREATE TABLE stats_hours (
@@ -272,9 +275,10 @@ CREATE TABLE audit_events (
 );
 CREATE INDEX audit_events_app ON audit_events (app_id, id);
 
+-- Blobs to delete from the store once due.
 CREATE TABLE blob_trash (
   key      text PRIMARY KEY,
-  since    bigint NOT NULL
+  due_at   bigint NOT NULL
 );
 
 -- +goose Down

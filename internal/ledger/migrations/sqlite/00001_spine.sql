@@ -205,6 +205,8 @@ CREATE TABLE quota_minutes (
   PRIMARY KEY (app_id, profile_id, minute)
 ) STRICT, WITHOUT ROWID;
 
+-- What was accepted and settled, counted apart from the rows. Sums are kept for
+-- good; removed is what retention took away, so that rows + removed = sum.
 CREATE TABLE accept_counts (
   hour       INTEGER NOT NULL,
   app_id     BLOB   NOT NULL,
@@ -212,6 +214,7 @@ CREATE TABLE accept_counts (
   lane       TEXT   NOT NULL,
   messages   INTEGER NOT NULL,
   deliveries INTEGER NOT NULL,
+  messages_removed INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (hour, app_id, profile_id, lane)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE stats_hours (
@@ -263,9 +266,10 @@ CREATE TABLE audit_events (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_events_app ON audit_events (app_id, id);
 
+-- Blobs to delete from the store once due.
 CREATE TABLE blob_trash (
   key      TEXT PRIMARY KEY NOT NULL,
-  since    INTEGER NOT NULL
+  due_at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- +goose Down
