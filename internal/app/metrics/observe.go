@@ -10,7 +10,7 @@ import (
 )
 
 // Accepted counts deliveries that were accepted on a profile.
-func (m *Metrics) Accepted(profile string, n int64) {
+func (m *Metrics) Accepted(profile string, n int) {
 	m.accepted.WithLabelValues(profile).Add(float64(n))
 }
 

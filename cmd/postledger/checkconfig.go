@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/postledger/postledger/internal/app/config"
+)
+
+type checkConfigCmd struct{}
+
+// Run also opens the files that hold encryption keys, so that a wrong mode or
+// a damaged key shows before a restart does.
+func (c *checkConfigCmd) Run(e *env) error {
+	cfg, err := e.cli.config()
+	if err != nil {
+		return err
+	}
+	if !cfg.EncryptionKey.IsZero() || len(cfg.OlderEncryptionKeys) > 0 {
+		if _, err := cfg.Keyring(); err != nil {
+			return &usageError{err}
+		}
+	} else if !cfg.Database.Embedded() {
+		return &usageError{config.ErrNoKey}
+	}
+	shown, err := cfg.Show()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(e.stdout, shown)
+	return err
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/accept"
+	"github.com/postledger/postledger/internal/app/hop"
+	"github.com/postledger/postledger/internal/app/upkeep"
+	"github.com/postledger/postledger/internal/blob/dir"
+	"github.com/postledger/postledger/internal/deliver"
+	"github.com/postledger/postledger/internal/transport/sandbox"
+)
+
+// openStores opens the ledger and the blob store, and claims the former.
+func (a *App) openStores(ctx context.Context) error {
+	c := &a.config
+	for _, path := range []string{c.DataDir, filepath.Dir(c.Blobs)} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return fmt.Errorf("make data directory: %w", err)
+		}
+	}
+	access := Existing
+	if c.Database.Embedded() {
+		lock, err := LockSQLite(c.Database.Path())
+		if err != nil {
+			return err
+		}
+		a.lock = lock
+		a.onUndo(lock.Release)
+		access = Migrated
+	} else if a.o.Migrate {
+		access = Migrated
+	}
+	l, err := OpenLedger(ctx, c, access, a.log)
+	if err != nil {
+		return err
+	}
+	a.ledger = l
+	a.onUndo(l.Close)
+	if a.blobs, err = dir.Open(c.Blobs); err != nil {
+		return err
+	}
+	a.onUndo(a.blobs.Close)
+	return nil
+}
+
+// ErrSandboxDefault: mail would be accepted and never leave.
+var ErrSandboxDefault = errors.New("the default profile is a sandbox, which sends nothing: make another one the default, or set allow_sandbox: true if that is meant")
+
+// makeHops reads the encryption keys and makes what makes transports.
+func (a *App) makeHops(ctx context.Context) error {
+	made, err := a.config.CreateKey()
+	if err != nil {
+		return err
+	}
+	if made {
+		a.log.Info("made an encryption key: back it up apart from the ledger", slog.String("path", a.config.KeyFile()))
+	}
+	ring, err := a.config.Keyring()
+	if err != nil {
+		return err
+	}
+	kept, err := sandbox.New(sandbox.Config{})
+	if err != nil {
+		return fmt.Errorf("make sandbox: %w", err)
+	}
+	a.onUndo(kept.Close)
+	a.hops = hop.New(ring, kept, a.log)
+	if a.o.killable {
+		a.hops.KillAt(a.o.Kill)
+	}
+	profiles, err := a.ledger.Profiles(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range profiles {
+		if err := a.checkDefault(&profiles[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDefault refuses a sandbox where people expect mail to leave.
+func (a *App) checkDefault(p *postledger.Profile) error {
+	if p.IsDefault && p.Config.Transport == hop.Sandbox && !a.ledger.SQLite() && !a.config.AllowSandbox {
+		return ErrSandboxDefault
+	}
+	return nil
+}
+
+// makeSteps makes the worker and the services around it.
+func (a *App) makeSteps() error {
+	c := &a.config
+	a.waiters = accept.NewWaiters(a.ledger, a.log)
+	a.onUndo(func() error { a.waiters.Close(); return nil })
+	var err error
+	a.worker, err = deliver.New(deliver.Config{
+		Ledger: a.ledger, Hop: a.hops.Make, Pause: a.pauseByAlarm, Open: a.blobs.Open,
+		OnSettled:  func(ids []postledger.ID) { a.waiters.Notify(ids...) },
+		JournalDir: c.JournalDir, Host: host(), Version: a.o.Version, MemoryBudget: int64(c.MemoryBudget),
+		Heartbeat: c.Timings.Heartbeat, StaleAfter: c.Timings.StaleAfter, LostAfter: c.Timings.LostAfter,
+		PollImmediate: c.Timings.PollImmediate, PollBulk: c.Timings.PollBulk, Recovery: c.Timings.Recovery,
+		Log: a.log, Observer: a.metrics, Kill: a.o.Kill,
+	})
+	if err != nil {
+		return fmt.Errorf("make worker: %w", err)
+	}
+	a.accept = accept.New(accept.Config{
+		Ledger: acceptLedger{a.ledger, a.metrics, a.o.Kill}, Blobs: killBlobs{a.blobs, a.o.Kill},
+		Backlog: accept.NewEstimate(a.ledger, nil), Capabilities: a.hops.Capabilities,
+		MaxWaiting: c.MaxWaiting, Wake: a.worker.Wake, Log: a.log,
+	})
+	a.keeper = &upkeep.Keeper{Ledger: a.ledger, Blobs: a.blobs, Log: a.log, Lag: a.metrics.RetentionLag}
+	a.ready = &readiness{checks: []check{
+		{"ledger", a.ledger.Ping},
+		{"attachments", a.blobs.Check},
+		{"worker", a.workerReady},
+	}}
+	return nil
+}
+
+// pauseByAlarm records that the next hop refused a profile's login or
+// configuration.
+func (a *App) pauseByAlarm(ctx context.Context, profile postledger.ID, alarm string) error {
+	return a.ledger.PauseProfile(ctx, profile, "refused by the next hop", alarm, postledger.AuditEvent{
+		ID: a.ledger.NewID(), ActorType: "worker", ActorID: a.worker.ID().String(),
+		Action: "profile.pause", TargetType: "profile", TargetID: profile.String(), Result: "done",
+	})
+}

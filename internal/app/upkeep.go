@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/postledger/postledger"
+)
+
+const (
+	sampleEvery   = 10 * time.Second
+	sampleTimeout = 8 * time.Second
+)
+
+// sampleLoop reads the gauges that the ledger has, until ctx ends.
+func (a *App) sampleLoop(ctx context.Context) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		a.sample(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (a *App) sample(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
+	defer cancel()
+	if err := a.metrics.Sample(ctx, a.ledger); err != nil && !errors.Is(err, context.Canceled) {
+		a.log.Warn("the gauges could not be read", slog.Any("error", err))
+		return
+	}
+	profiles, err := a.ledger.Profiles(ctx)
+	if err != nil {
+		return // counted by the next sample
+	}
+	for i := range profiles {
+		if profiles[i].RemovedAt.IsZero() {
+			a.metrics.Health(profiles[i].Name, a.healthOf(&profiles[i]))
+		}
+	}
+}
+
+// healthOf is the state of a profile's next hop, as this process sees it.
+func (a *App) healthOf(p *postledger.Profile) string {
+	if !p.PausedAt.IsZero() {
+		return "paused"
+	}
+	if s, ok := a.worker.Health(p.ID); ok {
+		return s.State.String()
+	}
+	return "up"
+}
+
+var errWorkerFailed = errors.New("it has failed and stops")
+
+// watchWorker keeps the worker's failure, for all who ask.
+func (a *App) watchWorker(ctx context.Context) {
+	select {
+	case err := <-a.worker.Failed():
+		a.failure.Store(&err)
+		close(a.failed)
+	case <-ctx.Done():
+	}
+}
+
+// workerReady fails once the worker must not go on.
+func (a *App) workerReady(context.Context) error {
+	if err := a.failure.Load(); err != nil {
+		return errors.Join(errWorkerFailed, *err)
+	}
+	return nil
+}
