@@ -54,16 +54,21 @@ func notUTF8(v reflect.Value, path string) string {
 }
 
 func notUTF8Field(v reflect.Value, path string) string {
-	if path != "" {
-		path += "."
-	}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || name == "-" || name == "" {
+		at := path
+		switch {
+		case f.Anonymous && name == "":
+			// Its members are this object's.
+		case !f.IsExported() || name == "-" || name == "":
 			continue
+		case path == "":
+			at = name
+		default:
+			at = path + "." + name
 		}
-		if bad := notUTF8(v.Field(i), path+name); bad != "" {
+		if bad := notUTF8(v.Field(i), at); bad != "" {
 			return bad
 		}
 	}

@@ -17,7 +17,8 @@ type MessageFilter struct {
 	// Profile is a profile's name or id.
 	Profile string
 	Batch   postledger.ID
-	// Statuses choose messages that have a delivery in one of them.
+	// Statuses choose messages that have a delivery in one of them. A list
+	// that is empty but not nil is refused.
 	Statuses []postledger.Status
 	// Since and Until bound acceptance: since <= created_at < until.
 	Since, Until time.Time
@@ -38,9 +39,11 @@ type DeliveryFilter struct {
 	// App is for operators: an app's key sees its own only.
 	App postledger.ID
 	// Profile is a profile's name or id.
-	Profile  string
-	Message  postledger.ID
-	Batch    postledger.ID
+	Profile string
+	Message postledger.ID
+	Batch   postledger.ID
+	// Statuses are any of the states. A list that is empty but not nil is
+	// refused.
 	Statuses []postledger.Status
 	// Since and Until bound acceptance: since <= created_at < until.
 	Since, Until time.Time
@@ -87,6 +90,11 @@ func (p parameters) statuses(list []postledger.Status) {
 		texts[i] = string(s)
 	}
 	p.text("status", strings.Join(texts, ","))
+	if list != nil && len(list) == 0 {
+		// A list that came out empty must not mean all states: the server
+		// refuses a parameter without a value.
+		url.Values(p).Set("status", "")
+	}
 }
 
 func (p parameters) size(n int) {

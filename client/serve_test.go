@@ -14,6 +14,8 @@ import (
 
 const testKey = "pl_test_0123456789"
 
+var testTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 // quick repeats without pauses that a person would notice.
 func quick(tries int) client.Option {
 	return client.WithRetry(client.Retry{Tries: tries, Base: time.Microsecond, Most: time.Microsecond, Patience: time.Minute})
