@@ -43,12 +43,7 @@ type content interface {
 }
 
 // jsonContent is JSON in memory.
-type jsonContent struct {
-	*bytes.Reader
-	text []byte
-}
-
-func newJSON(text []byte) jsonContent { return jsonContent{bytes.NewReader(text), text} }
+type jsonContent struct{ *bytes.Reader }
 
 func (jsonContent) Close() error                 { return nil }
 func (jsonContent) contentType() string          { return "application/json" }
@@ -103,7 +98,7 @@ func (c *Client) repeat(ctx context.Context, cl *call, try func() error) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", cl.op, err)
 		}
-		cl.body = func() (content, error) { return newJSON(text), nil }
+		cl.body = func() (content, error) { return jsonContent{bytes.NewReader(text)}, nil }
 	}
 	var last error
 	for tries := 1; ; tries++ {

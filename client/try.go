@@ -83,13 +83,6 @@ func (c *Client) request(ctx context.Context, cl *call, w *watcher) (*http.Reque
 	}
 	req.Body, req.ContentLength = &progress{body, w}, body.length()
 	req.Header.Set("Content-Type", body.contentType())
-	// net/http repeats by itself, without a pause, what met a connection that
-	// had been closed while it was idle. An empty key tells it that it may, and
-	// is not sent.
-	if j, ok := body.(jsonContent); ok && cl.repeatable {
-		req.GetBody = func() (io.ReadCloser, error) { return &progress{newJSON(j.text), w}, nil }
-		req.Header["Idempotency-Key"] = nil
-	}
 	return req, body, nil
 }
 
