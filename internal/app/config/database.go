@@ -89,3 +89,23 @@ func (d Database) GoString() string { return d.String() }
 
 // MarshalText hides the password from encoders.
 func (d Database) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// WithoutPassword is the URL for another program, which asks for the password
+// or finds it in its own places.
+func (d Database) WithoutPassword() string {
+	u, err := url.Parse(d.url)
+	if err != nil || d.Embedded() {
+		return d.String()
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.Contains(name, "password") {
+			query.Del(name)
+		}
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
