@@ -13,19 +13,10 @@ import (
 )
 
 func (l *Ledger) openPostgres(ctx context.Context, url string, connections int) error {
-	cfg, err := pgx.ParseConfig(url)
+	cfg, err := postgresConfig(url)
 	if err != nil {
-		return fmt.Errorf("parse database URL: %w", redactURL(err))
+		return err
 	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = 10 * time.Second
-	}
-	if cfg.RuntimeParams["application_name"] == "" {
-		cfg.RuntimeParams["application_name"] = "postledger"
-	}
-	// What we promised must be on the disk, whatever the server's default.
-	cfg.RuntimeParams["synchronous_commit"] = "on"
-	cfg.RuntimeParams["timezone"] = "UTC"
 	l.db = stdlib.OpenDB(*cfg)
 	l.db.SetMaxOpenConns(connections)
 	l.db.SetMaxIdleConns(connections)
@@ -36,6 +27,31 @@ func (l *Ledger) openPostgres(ctx context.Context, url string, connections int) 
 		return fmt.Errorf("connect: %w", redactURL(err))
 	}
 	return nil
+}
+
+// postgresConfig is how each connection is made.
+func postgresConfig(url string) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("parse database URL: %w", redactURL(err))
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = 10 * time.Second
+	}
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "postledger"
+	}
+	// What we promised must be on the disk, whatever the server's default.
+	cfg.RuntimeParams["synchronous_commit"] = "on"
+	cfg.RuntimeParams["timezone"] = "UTC"
+	// Every statement of the ledger has an index to go by. A prepared statement
+	// keeps the plan that was made when its tables were nearly empty, and what
+	// is right for ten pages reads all of a million rows a minute later; so
+	// reading a table from end to end is never a choice. JIT compiles for
+	// plans that run for seconds, and by their estimates only.
+	cfg.RuntimeParams["enable_seqscan"] = "off"
+	cfg.RuntimeParams["jit"] = "off"
+	return cfg, nil
 }
 
 // redactURL keeps a connection string's password out of errors.

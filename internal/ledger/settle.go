@@ -125,6 +125,9 @@ type change struct {
 }
 
 func settle(ctx context.Context, t *tx, l *Ledger, ss []Settlement) ([]Settled, error) {
+	if len(ss) == 0 {
+		return nil, nil
+	}
 	now, err := t.nowMicros(ctx)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,128 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Statement is one statement as the ledger sent it.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// Trace notes what a ledger sends to its database, so that tests explain the
+// real statements and no copy of them.
+type Trace struct {
+	l    *Ledger
+	mu   sync.Mutex
+	sent []Statement
+}
+
+// NewTrace makes a ledger that is idle send through tr from now on.
+func NewTrace(l *Ledger, url string) (*Trace, error) {
+	tr := &Trace{l: l}
+	if l.dialect == postgres {
+		cfg, err := postgresConfig(url)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Tracer = pgxTracer{tr}
+		l.db.Close()
+		l.db = stdlib.OpenDB(*cfg)
+		return tr, nil
+	}
+	drv := l.db.Driver()
+	l.db.Close()
+	l.db = sql.OpenDB(tracedConnector{tr, drv, l.writeDSN})
+	return tr, nil
+}
+
+// Of returns what fn's calls of the ledger sent. SQLite's writer prepares
+// each text once: its cache, empty before, then holds what it ran.
+func (tr *Trace) Of(fn func()) []Statement {
+	if w := tr.l.writer; w != nil {
+		w.stmts.mu.Lock()
+		for q, st := range w.stmts.m {
+			st.Close()
+			delete(w.stmts.m, q)
+		}
+		w.stmts.mu.Unlock()
+	}
+	tr.mu.Lock()
+	tr.sent = nil
+	tr.mu.Unlock()
+	fn()
+	tr.mu.Lock()
+	out := tr.sent
+	tr.mu.Unlock()
+	if w := tr.l.writer; w != nil {
+		w.stmts.mu.Lock()
+		for q := range w.stmts.m {
+			out = append(out, Statement{SQL: q})
+		}
+		w.stmts.mu.Unlock()
+	}
+	return out
+}
+
+func (tr *Trace) add(s Statement) {
+	tr.mu.Lock()
+	tr.sent = append(tr.sent, s)
+	tr.mu.Unlock()
+}
+
+type pgxTracer struct{ tr *Trace }
+
+func (t pgxTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	args := d.Args
+	for len(args) > 0 {
+		if _, option := args[0].(pgx.QueryResultFormatsByOID); !option {
+			break
+		}
+		args = args[1:] // database/sql's adapter asks for formats in front
+	}
+	t.tr.add(Statement{d.SQL, args})
+	return ctx
+}
+
+func (pgxTracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// tracedConnector opens SQLite connections that note what they are asked.
+type tracedConnector struct {
+	tr  *Trace
+	drv driver.Driver
+	dsn string
+}
+
+func (c tracedConnector) Driver() driver.Driver { return c.drv }
+
+func (c tracedConnector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.drv.Open(c.dsn)
+	return tracedConn{conn, c.tr}, err
+}
+
+// tracedConn hides the driver's shortcuts: every statement is prepared.
+type tracedConn struct {
+	driver.Conn
+	tr *Trace
+}
+
+func (c tracedConn) Prepare(query string) (driver.Stmt, error) {
+	c.tr.add(Statement{SQL: query})
+	return c.Conn.Prepare(query)
+}
+
+// ConnectPostgres opens a connection as the ledger makes them.
+func ConnectPostgres(ctx context.Context, url string) (*pgx.Conn, error) {
+	cfg, err := postgresConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, cfg)
+}
