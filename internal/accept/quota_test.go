@@ -100,3 +100,36 @@ func TestAQuotaUnderLoad(t *testing.T) {
 	equal(t, "deliveries", w.rows()["deliveries"], 1000)
 	equal(t, "lines of audit", len(w.audits()), 1000)
 }
+
+// An app over its quota is refused without holding up the others it shares a
+// commit with.
+func TestQuotasOfTwoAppsInOneCommit(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, w *world) {
+		ten := int64(10)
+		poor := accept.Caller{App: w.app("poor")}
+		w.grant(postledger.Grant{AppID: poor.App, ProfileID: w.profile.ID, Quota: &ten})
+		var few, many counts
+		var wg sync.WaitGroup
+		for range 60 {
+			wg.Go(func() {
+				_, err := w.Accept(t.Context(), w.caller, good())
+				many.add(t, 1, err)
+			})
+			wg.Go(func() {
+				r := good()
+				r.To = crowd(2)
+				_, err := w.Accept(t.Context(), poor, r)
+				few.add(t, 2, err)
+			})
+		}
+		wg.Wait()
+		equal(t, "the poor app's", few.accepted, 10)
+		equal(t, "refused", few.refused, 110)
+		equal(t, "the other's", many.accepted, 60)
+		if in := time.Until(few.resets); in < 23*time.Hour || in > 25*time.Hour {
+			t.Errorf("resets in %s", in)
+		}
+		equal(t, "deliveries", w.rows()["deliveries"], 70)
+	})
+}

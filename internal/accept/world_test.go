@@ -25,7 +25,7 @@ import (
 // default profile.
 type world struct {
 	*accept.Service
-	t       *testing.T
+	t       testing.TB
 	url     string
 	ledger  *ledger.Ledger
 	blobs   *dir.Store
@@ -50,7 +50,7 @@ func backends(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
-func newWorld(t *testing.T, url string) *world {
+func newWorld(t testing.TB, url string) *world {
 	t.Helper()
 	w := &world{t: t, url: url, ledger: openLedger(t, url), caps: transport.Capabilities{Name: "sandbox"}}
 	must(t, w.ledger.Migrate(t.Context()))
@@ -68,7 +68,7 @@ func config() postledger.ProfileConfig {
 	return postledger.ProfileConfig{From: "desk@send.test", Transport: "sandbox", Connections: 2}
 }
 
-func openLedger(t *testing.T, url string) *ledger.Ledger {
+func openLedger(t testing.TB, url string) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), url, ledger.Options{})
 	must(t, err)

@@ -131,6 +131,11 @@ func acceptGroup(ctx context.Context, t *tx, group []*answer) error {
 	if err := checkPolicy(ctx, t, group, now); err != nil {
 		return err
 	}
+	if len(group) > 1 {
+		if err := refuseOverQuota(ctx, t, group, now); err != nil {
+			return err
+		}
+	}
 	live := group[:0:0]
 	for _, a := range group {
 		a.out.CreatedAt = fromMicros(now)

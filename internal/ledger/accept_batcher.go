@@ -2,10 +2,15 @@ package ledger
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // acceptBatcher groups accepts for PostgreSQL: while one commit runs the next
@@ -157,7 +162,7 @@ func (b *acceptBatcher) commit(group []*acceptOp) {
 		answers[i] = op.a
 	}
 	err := b.once1(answers)
-	if err != nil && len(group) > 1 && !errors.Is(err, ErrFateUnknown) {
+	if err != nil && len(group) > 1 && !errors.Is(err, ErrFateUnknown) && !unreachable(err) {
 		for i, a := range answers {
 			b.finish(a, b.once1(answers[i:i+1]))
 		}
@@ -169,6 +174,16 @@ func (b *acceptBatcher) commit(group []*acceptOp) {
 	for _, op := range group {
 		close(op.done)
 	}
+}
+
+// unreachable reports whether err is the database's rather than a request's:
+// then trying each alone would keep all of them waiting, one timeout after the
+// other, for the same answer.
+func unreachable(err error) bool {
+	var network net.Error
+	var connect *pgconn.ConnectError
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, &network) || errors.As(err, &connect)
 }
 
 func (b *acceptBatcher) finish(a *answer, err error) {

@@ -60,12 +60,67 @@ func chargeQuotas(ctx context.Context, t *tx, live []*answer, now int64) error {
 		if len(live) > 1 {
 			return errGroupQuota
 		}
-		if live[0].err, err = quotaExceeded(ctx, t, k, c, minute); err != nil {
+		if live[0].err, err = quotaExceeded(ctx, t, k, c, minute, 0); err != nil {
 			return fmt.Errorf("read quota: %w", err)
 		}
 		return errGroupQuota
 	}
 	return nil
+}
+
+// refuseOverQuota refuses the requests of a group that the quota has no room
+// for, in their order, so that an app that is over its quota does not make the
+// whole group fail and every other app's request a commit of its own. It reads
+// without a lock: what it lets through, the charge decides.
+func refuseOverQuota(ctx context.Context, t *tx, group []*answer, now int64) error {
+	minute := now / microsPerMinute
+	used, pending := map[quotaKey]int64{}, map[quotaKey]int64{}
+	refusals := map[quotaKey]error{}
+	for _, a := range group {
+		if a.err != nil || len(a.fresh) == 0 || a.req.Quota == nil {
+			continue
+		}
+		k := quotaKey{a.req.AppID, a.req.ProfileID}
+		if _, ok := used[k]; !ok {
+			var err error
+			if used[k], err = readQuota(ctx, t, k, minute); err != nil {
+				return err
+			}
+		}
+		var n int64
+		for _, i := range a.fresh {
+			n += int64(len(a.req.Messages[i].Deliveries))
+		}
+		if used[k]+pending[k]+n <= *a.req.Quota {
+			pending[k] += n
+			continue
+		}
+		if e, ok := refusals[k].(*QuotaError); ok && e.Requested == n && e.Used == used[k]+pending[k] {
+			a.err = e
+			continue
+		}
+		var err error
+		if a.err, err = quotaExceeded(ctx, t, k, quotaCharge{n: n, limit: a.req.Quota}, minute, pending[k]); err != nil {
+			return fmt.Errorf("read quota: %w", err)
+		}
+		refusals[k] = a.err
+	}
+	return nil
+}
+
+// readQuota is what the window holds: the running sum if it is of this minute,
+// else its minutes added up.
+func readQuota(ctx context.Context, t *tx, k quotaKey, minute int64) (int64, error) {
+	var used, swept int64
+	err := t.row(ctx, []any{&used, &swept}, `SELECT used, swept FROM quotas WHERE app_id = ? AND profile_id = ?`, k.app, k.profile)
+	if err == nil && swept < minute {
+		err = t.row(ctx, []any{&used}, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM quota_minutes
+			WHERE app_id = ? AND profile_id = ? AND minute > ?`, k.app, k.profile, minute-quotaWindow)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("read quota: %w", err)
+	}
+	return used, nil
 }
 
 func chargeQuota(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (bool, error) {
@@ -128,20 +183,23 @@ func sweepQuota(ctx context.Context, t *tx, k quotaKey, minute int64) error {
 }
 
 // quotaExceeded describes the refusal: when the oldest minutes that must leave
-// the window will have left it.
-func quotaExceeded(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (error, error) {
+// the window will have left it. pending is what the same group is about to
+// charge, in this minute.
+func quotaExceeded(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute, pending int64) (error, error) {
 	e := &QuotaError{Requested: c.n}
 	if c.limit != nil {
 		e.Limit = *c.limit
 	}
-	if err := t.row(ctx, []any{&e.Used}, `SELECT used FROM quotas WHERE app_id = ? AND profile_id = ?`, k.app, k.profile); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	var err error
+	if e.Used, err = readQuota(ctx, t, k, minute); err != nil {
 		return nil, err
 	}
+	e.Used += pending
 	if c.n > e.Limit {
 		return e, nil
 	}
 	over := e.Used + c.n - e.Limit
-	err := t.each(ctx, func(r *sql.Rows) error {
+	err = t.each(ctx, func(r *sql.Rows) error {
 		var m, n int64
 		if err := r.Scan(&m, &n); err != nil {
 			return err
@@ -154,6 +212,9 @@ func quotaExceeded(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute
 		return nil
 	}, `SELECT minute, n FROM quota_minutes WHERE app_id = ? AND profile_id = ? AND minute > ? ORDER BY minute LIMIT 1500`,
 		k.app, k.profile, minute-quotaWindow)
+	if over > 0 && e.ResetsAt.IsZero() {
+		e.ResetsAt = time.Unix((minute+quotaWindow)*60, 0).UTC() // only what is pending is left to wait for
+	}
 	return e, err
 }
 
@@ -191,15 +252,14 @@ func (l *Ledger) CheckQuota(ctx context.Context, app, profile postledger.ID, lim
 		return err
 	}
 	k, minute := quotaKey{app, profile}, now/microsPerMinute
-	var used int64
-	if err := t.row(ctx, []any{&used}, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM quota_minutes
-		WHERE app_id = ? AND profile_id = ? AND minute > ?`, app, profile, minute-quotaWindow); err != nil {
-		return fmt.Errorf("read quota: %w", err)
+	used, err := readQuota(ctx, t, k, minute)
+	if err != nil {
+		return err
 	}
 	if used+n <= *limit {
 		return nil
 	}
-	exceeded, err := quotaExceeded(ctx, t, k, quotaCharge{n: n, limit: limit}, minute)
+	exceeded, err := quotaExceeded(ctx, t, k, quotaCharge{n: n, limit: limit}, minute, 0)
 	if err != nil {
 		return fmt.Errorf("read quota: %w", err)
 	}
