@@ -1,0 +1,274 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/postledger/postledger/internal/accept"
+)
+
+// decoder reads JSON strictly: what encoding/json passes over (unknown and
+// repeated names, names in other letter case, nulls, bytes that are not UTF-8)
+// is a problem that names its field. It reports all of them, up to
+// accept.MaxProblems.
+type decoder struct {
+	dec      *json.Decoder
+	problems []FieldError
+	more     int
+}
+
+func newDecoder(r io.Reader) *decoder {
+	d := &decoder{dec: json.NewDecoder(r)}
+	d.dec.UseNumber()
+	return d
+}
+
+// maxDepth bounds nesting; what the API takes has four levels.
+const maxDepth = 32
+
+func (d *decoder) add(name string, rule accept.Rule, message string) {
+	if len(d.problems) >= accept.MaxProblems {
+		d.more++
+		return
+	}
+	d.problems = append(d.problems, FieldError{name, rule, message})
+}
+
+// err is the refusal of what was found.
+func (d *decoder) err() error {
+	if len(d.problems) == 0 {
+		return nil
+	}
+	p := problem(codeBadInput, "")
+	p.Errors, p.More = d.problems, d.more
+	return p
+}
+
+// whole decodes the only value of the stream.
+func (d *decoder) whole(v any) error {
+	if err := d.value(reflect.ValueOf(v).Elem(), ""); err != nil {
+		return err
+	}
+	if err := d.end(); err != nil {
+		return err
+	}
+	return d.err()
+}
+
+// end demands that nothing but white space follows.
+func (d *decoder) end() error {
+	switch _, err := d.dec.Token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		d.add("", ruleJSON, "something follows the JSON value")
+		return d.err()
+	default:
+		return d.broken(err)
+	}
+}
+
+// broken is the refusal of a stream that cannot be read on.
+func (d *decoder) broken(err error) error {
+	var syntax *json.SyntaxError
+	tooLarge := new(http.MaxBytesError)
+	switch {
+	case errors.As(err, &tooLarge):
+		p := problem(codeRequestTooLarge, "")
+		p.Limit = &tooLarge.Limit
+		return p
+	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		at := ""
+		if syntax != nil {
+			at = " at byte " + strconv.FormatInt(syntax.Offset, 10)
+		}
+		d.add("", ruleJSON, "is not valid JSON"+at)
+		return d.err()
+	default:
+		return readProblem(err)
+	}
+}
+
+// value decodes the next value into v, whose place in the request is path.
+func (d *decoder) value(v reflect.Value, path string) error {
+	if strings.Count(path, ".")+strings.Count(path, "[") > maxDepth {
+		d.add(path, ruleJSON, "is nested too deeply")
+		return d.err()
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.value(v.Elem(), path)
+	}
+	switch {
+	case custom(v):
+		return d.leaf(v, path)
+	case v.Kind() == reflect.Struct:
+		return d.object(v, path)
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+		return d.list(v, path)
+	default:
+		return d.leaf(v, path)
+	}
+}
+
+// custom reports whether a type reads its own JSON.
+func custom(v reflect.Value) bool {
+	_, ok := v.Addr().Interface().(json.Unmarshaler)
+	if !ok {
+		_, ok = v.Addr().Interface().(interface{ UnmarshalText([]byte) error })
+	}
+	return ok
+}
+
+// open reads the delimiter that begins an object or a list; when another value
+// stands there, it is skipped and false returned.
+func (d *decoder) open(want json.Delim, what, path string) (bool, error) {
+	t, err := d.dec.Token()
+	if err != nil {
+		return false, d.broken(err)
+	}
+	switch got := t.(type) {
+	case json.Delim:
+		if got == want {
+			return true, nil
+		}
+		d.add(path, ruleType, "must be "+what)
+		return false, d.skip(1)
+	case nil:
+		d.add(path, ruleNull, "is null: leave it out if it is not meant")
+	default:
+		d.add(path, ruleType, "must be "+what)
+	}
+	return false, nil
+}
+
+// skip reads on until depth open objects and lists have ended.
+func (d *decoder) skip(depth int) error {
+	for depth > 0 {
+		t, err := d.dec.Token()
+		if err != nil {
+			return d.broken(err)
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+	return nil
+}
+
+func (d *decoder) object(v reflect.Value, path string) error {
+	ok, err := d.open('{', "an object", path)
+	if !ok {
+		return err
+	}
+	fields := fieldsOf(v.Type())
+	return d.members(path, fields, func(name string) error {
+		at := name
+		if path != "" {
+			at = path + "." + name
+		}
+		return d.value(v.FieldByIndex(fields[name]), at)
+	})
+}
+
+// members reads an object's members up to its end; each, once, is handed to
+// take, which reads its value.
+func (d *decoder) members(path string, fields map[string][]int, take func(name string) error) error {
+	seen := map[string]bool{}
+	for d.dec.More() {
+		name, err := d.name()
+		if err != nil {
+			return err
+		}
+		_, known := fields[name]
+		switch {
+		case seen[name]:
+			d.add(memberPath(path, name, known), accept.RuleDuplicate, "is given more than once")
+			err = d.skipValue()
+		case !known:
+			d.add(memberPath(path, name, false), accept.RuleUnknown, "is not a member that this request has"+closest(name, fields))
+			err = d.skipValue()
+		default:
+			err = take(name)
+		}
+		if err != nil {
+			return err
+		}
+		seen[name] = true
+	}
+	if _, err := d.dec.Token(); err != nil {
+		return d.broken(err)
+	}
+	return nil
+}
+
+// memberPath is where a member stands, as an answer may show it.
+func memberPath(path, name string, known bool) string {
+	if !known {
+		name = safeName(name)
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func (d *decoder) name() (string, error) {
+	t, err := d.dec.Token()
+	if err != nil {
+		return "", d.broken(err)
+	}
+	name, ok := t.(string)
+	if !ok {
+		return "", d.broken(io.ErrUnexpectedEOF)
+	}
+	return name, nil
+}
+
+func (d *decoder) skipValue() error {
+	t, err := d.dec.Token()
+	if err != nil {
+		return d.broken(err)
+	}
+	if t == json.Delim('{') || t == json.Delim('[') {
+		return d.skip(1)
+	}
+	return nil
+}
+
+func (d *decoder) list(v reflect.Value, path string) error {
+	ok, err := d.open('[', "a list", path)
+	if !ok {
+		return err
+	}
+	v.SetLen(0)
+	if v.IsNil() {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 4))
+	}
+	for i := 0; d.dec.More(); i++ {
+		if i >= maxList {
+			d.add(path, accept.RuleTooMany, fmt.Sprintf("has more than %d entries", maxList))
+			return d.err()
+		}
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		if err := d.value(v.Index(i), path+"["+strconv.Itoa(i)+"]"); err != nil {
+			return err
+		}
+	}
+	if _, err = d.dec.Token(); err != nil {
+		return d.broken(err)
+	}
+	return nil
+}
+
+// maxList bounds every list; the steps have lower bounds for each.
+const maxList = 1000
