@@ -15,6 +15,8 @@ import (
 // Ledger is what a worker asks of the ledger.
 type Ledger interface {
 	NewID() postledger.ID
+	// SQLite says that this process is the only one that serves the ledger.
+	SQLite() bool
 	Now(ctx context.Context) (time.Time, error)
 	// PolicySnapshot reads all profiles and grants; it is asked every second
 	// and on Reload.
@@ -88,6 +90,9 @@ type Config struct {
 	PollImmediate, PollBulk time.Duration
 	// Recovery is how often lost owners and expiries are looked for (default 30 s).
 	Recovery time.Duration
+	// Prune is how often idle connections are looked at that are too old to be
+	// used (default 10 s).
+	Prune time.Duration
 
 	Log      *slog.Logger
 	Observer Observer
@@ -107,6 +112,7 @@ func (c *Config) defaults() {
 	def(&c.PollImmediate, 250*time.Millisecond)
 	def(&c.PollBulk, 2*time.Second)
 	def(&c.Recovery, 30*time.Second)
+	def(&c.Prune, 10*time.Second)
 	if c.MemoryBudget == 0 {
 		c.MemoryBudget = 128 << 20
 	}

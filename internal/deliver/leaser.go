@@ -109,7 +109,7 @@ func (w *Worker) leaseOnce() bool {
 	claimed, err := w.c.Ledger.Lease(ctx, w.id, wants)
 	if err != nil {
 		w.release(wants)
-		w.doubtful = true
+		w.doubtful = time.Now().Add(doubtFor)
 		if w.lifetime.Err() == nil {
 			w.c.Log.Error("lease", slog.Any("error", err))
 			w.pause(time.Second)
@@ -197,7 +197,7 @@ func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time) [
 	ln := laneOf(want.Key.Lane)
 	w.mu.Lock()
 	for i := range c.Leased {
-		w.held[c.Leased[i].ID] = true
+		w.held[c.Leased[i].ID] = c.Leased[i].Fence
 	}
 	w.adjust(want.Key, len(c.Leased)-want.N)
 	if over := len(c.Leased) - want.N; over > 0 {
@@ -295,13 +295,18 @@ func (w *Worker) startSenders(l *lineup) {
 	}
 }
 
+// doubtFor is how long after a lease without an answer its rows are looked
+// for: its COMMIT may still be on the way to the database.
+const doubtFor = time.Minute
+
 // returnDoubtful frees what a lease without an answer may have leased. Only
-// the leaser calls it, so no lease is under way; what this process holds is in
-// held from the lease's answer to the settle's commit.
+// the leaser calls it, so no other lease is under way; what this process holds
+// is in held from the lease's answer to the settle's commit.
 func (w *Worker) returnDoubtful() {
-	if !w.doubtful {
+	if w.doubtful.IsZero() {
 		return
 	}
+	over := time.Now().After(w.doubtful)
 	ctx, cancel := context.WithTimeout(w.lifetime, 30*time.Second)
 	defer cancel()
 	var after postledger.ID
@@ -317,7 +322,7 @@ func (w *Worker) returnDoubtful() {
 		var ss []ledger.Settlement
 		w.mu.Lock()
 		for _, l := range ls {
-			if !w.held[l.ID] {
+			if w.held[l.ID] != l.Fence {
 				ss = append(ss, ledger.Settlement{
 					ID: l.ID, Fence: l.Fence, Owner: w.id, Mover: postledger.MoverWorker,
 					To: postledger.StatusQueued, Reason: postledger.ReasonReturned,
@@ -329,5 +334,7 @@ func (w *Worker) returnDoubtful() {
 			return
 		}
 	}
-	w.doubtful = false
+	if over {
+		w.doubtful = time.Time{}
+	}
 }

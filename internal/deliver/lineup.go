@@ -39,6 +39,10 @@ type lineup struct {
 	leased [2]int
 	// stopped: the hop could not be made from the profile's configuration.
 	stopped bool
+	// alarm is why this worker paused the profile and could not yet record it;
+	// pauseRecorded is when it was recorded, until the ledger was asked again.
+	alarm         string
+	pauseRecorded time.Time
 }
 
 // envelope is what leaves together, from lease to settle.

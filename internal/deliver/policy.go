@@ -30,12 +30,14 @@ func (w *Worker) policyLoop() {
 			w.c.Log.Error("read policy", slog.Any("error", err))
 		}
 		cancel()
+		w.recordPauses()
 		w.probeDue()
 	}
 }
 
 // readPolicy applies what profiles and grants say now.
 func (w *Worker) readPolicy(ctx context.Context) error {
+	asked := time.Now()
 	p, err := w.c.Ledger.PolicySnapshot(ctx)
 	if err != nil {
 		return err
@@ -51,7 +53,7 @@ func (w *Worker) readPolicy(ctx context.Context) error {
 	w.mu.Lock()
 	w.revoked, w.removedApps = revoked, removed
 	for i := range p.Profiles {
-		b, o, awake := w.applyProfile(p.Profiles[i])
+		b, o, awake := w.applyProfile(p.Profiles[i], asked)
 		back, old, woken = append(back, b...), append(old, o...), woken || awake
 	}
 	w.mu.Unlock()
@@ -96,8 +98,9 @@ func (w *Worker) barred(app, profile postledger.ID) bool {
 	return w.removedApps[app] || w.revoked[Pair{app, profile}]
 }
 
-// applyProfile makes or updates a profile's lineup. Worker.mu is held.
-func (w *Worker) applyProfile(p postledger.Profile) (back []*envelope, old []Hop, woken bool) {
+// applyProfile makes or updates a profile's lineup with what the ledger said
+// when it was asked. Worker.mu is held.
+func (w *Worker) applyProfile(p postledger.Profile, asked time.Time) (back []*envelope, old []Hop, woken bool) {
 	now := time.Now()
 	l := w.lineups[p.ID]
 	if l == nil {
@@ -114,9 +117,14 @@ func (w *Worker) applyProfile(p postledger.Profile) (back []*envelope, old []Hop
 		l.configure(w, now)
 		woken = true
 	}
-	if !was.PausedAt.IsZero() && p.PausedAt.IsZero() {
+	// Resumed, also when the pause that this worker recorded was never seen.
+	recorded := !l.pauseRecorded.IsZero() && asked.After(l.pauseRecorded)
+	if p.PausedAt.IsZero() && (!was.PausedAt.IsZero() || recorded) {
 		l.health.Resume(now)
 		woken = true
+	}
+	if recorded {
+		l.pauseRecorded = time.Time{}
 	}
 	if !p.PausedAt.IsZero() || !p.RemovedAt.IsZero() || l.stopped {
 		back = l.recall()
@@ -129,8 +137,8 @@ func (l *lineup) configure(w *Worker, now time.Time) {
 	p := l.profile
 	l.connections, l.reserve = max(2, p.Config.Connections), p.Config.ImmediateReserve()
 	l.health.Resume(now)
-	l.hop, l.stopped = Hop{}, true
-	if err := l.pace.Configure(now, pace.Config{PerMinute: p.Config.PacePerMinute}); err != nil {
+	l.hop, l.stopped, l.alarm = Hop{}, true, ""
+	if err := l.pace.Configure(now, w.paceOf(p)); err != nil {
 		w.c.Log.Error("profile's pace", slog.String("profile", p.Name), slog.Any("error", err))
 		return
 	}
@@ -149,22 +157,16 @@ func (l *lineup) configure(w *Worker, now time.Time) {
 func (w *Worker) probeDue() {
 	now := time.Now()
 	w.mu.Lock()
-	var due []*lineup
 	for _, l := range w.lineups {
 		if !l.stopped && l.profile.PausedAt.IsZero() && l.health.StartProbe(now) {
-			due = append(due, l)
+			hop := l.hop
+			w.loops.Go(func() { w.probe(l, hop) })
 		}
 	}
 	w.mu.Unlock()
-	for _, l := range due {
-		w.loops.Go(func() { w.probe(l) })
-	}
 }
 
-func (w *Worker) probe(l *lineup) {
-	w.mu.Lock()
-	hop := l.hop
-	w.mu.Unlock()
+func (w *Worker) probe(l *lineup, hop Hop) {
 	ctx, cancel := context.WithTimeout(w.lifetime, time.Minute)
 	defer cancel()
 	o := hop.Transport.Probe(ctx)

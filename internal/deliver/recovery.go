@@ -31,7 +31,8 @@ type seen struct {
 	at    time.Time
 }
 
-// look notes a worker's beat and reports whether it is lost.
+// look notes a worker's beat and reports whether it is lost. One that is seen
+// for the first time counts as alive, since nothing speaks against it yet.
 func (s watched) look(w ledger.Worker, now time.Time, every, lost time.Duration) bool {
 	was, known := s[w.ID]
 	if !known || was.beat != w.Beat {
@@ -78,63 +79,71 @@ func (w *Worker) recoverLost(ctx context.Context) {
 	}
 	now := time.Now()
 	every := min(w.c.Recovery, w.c.LostAfter/4)
+	living := 1
+	listed := make(map[postledger.ID]bool, len(workers))
 	for _, v := range workers {
+		listed[v.ID] = true
 		if v.ID == w.id {
 			continue
 		}
 		lost := w.others.look(v, now, every, w.c.LostAfter)
-		if err := w.recoverWorker(ctx, v, lost); err != nil && ctx.Err() == nil {
+		ended, err := w.recoverWorker(ctx, v, lost)
+		if err != nil && ctx.Err() == nil {
 			w.c.Log.Error("recover worker", slog.String("lost", v.ID.String()), slog.Any("error", err))
 		}
+		if !lost && !ended {
+			living++
+		}
 	}
+	for id := range w.others {
+		if !listed[id] {
+			delete(w.others, id) // it has ended
+		}
+	}
+	w.share(living)
 }
 
 // recoverWorker settles what a dead worker left, by its journal when that
-// proves anything, else as unconfirmed once it is lost.
-func (w *Worker) recoverWorker(ctx context.Context, v ledger.Worker, lost bool) error {
+// proves anything, else as unconfirmed once it is lost. It reports whether the
+// worker is known to have ended.
+func (w *Worker) recoverWorker(ctx context.Context, v ledger.Worker, lost bool) (ended bool, err error) {
 	path := filepath.Join(w.c.JournalDir, v.ID.String()+".journal")
 	dead, err := journal.Open(path)
 	if err == nil {
 		defer dead.Close()
-		if dead.Header().Ledger != w.ledgerID {
-			err = journal.ErrCorrupt
+		if dead.Header().Ledger == w.ledgerID {
+			if err := w.recoverByJournal(ctx, v, dead.Records()); err != nil {
+				return true, err
+			}
+			if err := w.c.Ledger.EndWorker(ctx, v.ID); err != nil {
+				return true, err
+			}
+			return true, dead.Remove()
 		}
+		err = errOtherLedger
 	}
-	switch {
-	case err == nil:
-		if err := w.recoverByJournal(ctx, v, dead.Records()); err != nil {
-			return err
-		}
-		if err := w.c.Ledger.EndWorker(ctx, v.ID); err != nil {
-			return err
-		}
-		return dead.Remove()
-	case errors.Is(err, journal.ErrAlive), errors.Is(err, fs.ErrNotExist), errors.Is(err, journal.ErrOtherBoot), errors.Is(err, journal.ErrCorrupt):
-		if !lost {
-			return nil
-		}
-		w.c.Log.Warn("worker is lost and left no proof", slog.String("lost", v.ID.String()), slog.String("journal", err.Error()))
-		alive := errors.Is(err, journal.ErrAlive)
-		if err := w.abandon(ctx, v); err != nil {
-			return err
-		}
-		if alive {
-			return nil // it may come back, and its late answers count
-		}
-		if err := w.c.Ledger.EndWorker(ctx, v.ID); err != nil {
-			return err
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	if !lost {
+		return false, nil
+	}
+	w.c.Log.Warn("worker is lost and left no proof", slog.String("lost", v.ID.String()), slog.String("journal", err.Error()))
+	if err := w.abandon(ctx, v); err != nil {
+		return false, err
+	}
+	if errors.Is(err, journal.ErrAlive) {
+		return false, nil // it may come back, and its late answers count
+	}
+	if err := w.c.Ledger.EndWorker(ctx, v.ID); err != nil {
+		return false, err
+	}
+	if errors.Is(err, journal.ErrOtherBoot) || errors.Is(err, journal.ErrCorrupt) {
 		if err := journal.Discard(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return true, err
 		}
-		return nil
-	default:
-		return err
 	}
+	return true, nil
 }
+
+var errOtherLedger = errors.New("the journal is another ledger's")
 
 // recoverByJournal: what is known is settled (an answer, or a refusal before
 // the last byte), what was begun and has no answer is unconfirmed, and what

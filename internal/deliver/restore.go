@@ -24,7 +24,7 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) error {
 		return fmt.Errorf("list journals: %w", err)
 	}
 	older := state.Restoring
-	var stale []string
+	var stale []string // what is told by them is known: compared, and nothing of it is leased
 	for _, e := range entries {
 		if e.Err != nil {
 			w.c.Log.Warn("journal proves nothing", slog.String("path", e.Path), slog.Any("error", e.Err))
@@ -35,12 +35,16 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) error {
 			return fmt.Errorf("look up journal's worker: %w", err)
 		}
 		switch {
+		case !known && e.Header.Beat == 0:
+			// It ended before its row was written, or is about to write it: a
+			// worker without a row leases nothing, and nothing is missing.
+			stale = append(stale, e.Path)
 		case !known || row.Beat < int64(e.Header.Beat):
 			w.c.Log.Warn("the ledger is older than a journal of this machine", slog.String("worker", e.Worker.String()))
 			older = true
 			stale = append(stale, e.Path)
 		case !row.EndedAt.IsZero():
-			stale = append(stale, e.Path) // compared, and nothing of it is leased
+			stale = append(stale, e.Path)
 		}
 	}
 	if older {

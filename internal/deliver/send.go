@@ -38,7 +38,9 @@ func (w *Worker) send(e *envelope) {
 		w.giveBack(e, postledger.ReasonReturned)
 		return
 	}
+	leased := len(e.members)
 	stopped := w.gates(e)
+	w.unspend(e, leased-len(e.members))
 	if len(e.members) == 0 {
 		w.submit(e, stopped, nil)
 		return
@@ -61,6 +63,10 @@ func (w *Worker) send(e *envelope) {
 	w.mu.Lock()
 	profile, hop, ticket := e.lineup.profile, e.lineup.hop, e.lineup.health.Start()
 	w.mu.Unlock()
+	if hop.Transport == nil { // the profile has just been changed to what cannot be used
+		w.giveBack(e, postledger.ReasonReturned)
+		return
+	}
 
 	msg, err := w.compose(e, profile, hop)
 	if err != nil {
@@ -149,7 +155,7 @@ func (w *Worker) observe(l *lineup, ticket health.Ticket, outcomes []postledger.
 	} else if accepted > 0 {
 		l.pace.Accepted(now, accepted)
 	}
-	changed := l.health.Observe(now, ticket, outcomes[0])
+	changed := l.health.Observe(now, ticket, typical(outcomes))
 	snap := l.health.Snapshot()
 	var back []*envelope
 	if changed && snap.State != health.Up {
@@ -165,6 +171,37 @@ func (w *Worker) observe(l *lineup, ticket health.Ticket, outcomes []postledger.
 	}
 }
 
+// typical is the outcome that says most about the hop: what befell the
+// connection before a reply, a reply before what was decided without one.
+func typical(outcomes []postledger.Outcome) postledger.Outcome {
+	best, rank := outcomes[0], 0
+	for _, o := range outcomes {
+		r := 1
+		switch {
+		case o.Class == postledger.OutcomeMisconfigured:
+			r = 4
+		case o.Class == postledger.OutcomeUnavailable:
+			r = 3
+		case o.Code != 0 || o.Class == postledger.OutcomeAccepted:
+			r = 2
+		}
+		if r > rank {
+			best, rank = o, r
+		}
+	}
+	return best
+}
+
+// unspend gives pace back for deliveries that were leased and not offered.
+func (w *Worker) unspend(e *envelope, n int) {
+	if e.lineup == nil || n == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.lineup.pace.Return(time.Now(), n)
+}
+
 func (w *Worker) healthChanged(p postledger.Profile, s health.Snapshot) {
 	w.c.Observer.Health(p.Name, s.State.String())
 	switch s.State {
@@ -172,12 +209,7 @@ func (w *Worker) healthChanged(p postledger.Profile, s health.Snapshot) {
 		w.c.Log.Warn("profile is down", slog.String("profile", p.Name), slog.String("outcome", s.Reason.String()), slog.Time("next_probe", s.NextProbe))
 	case health.Paused:
 		w.c.Log.Error("profile is paused with an alarm", slog.String("profile", p.Name), slog.String("alarm", s.Alarm))
-		ctx, cancel := context.WithTimeout(w.work, 10*time.Second)
-		defer cancel()
-		if err := w.c.Pause(ctx, p.ID, s.Alarm); err != nil {
-			w.c.Log.Error("record the pause", slog.String("profile", p.Name), slog.Any("error", err))
-		}
-		w.Reload()
+		w.recordPause(p.ID, s.Alarm)
 	default:
 		w.c.Log.Info("profile is up", slog.String("profile", p.Name))
 		w.poke()
@@ -186,22 +218,15 @@ func (w *Worker) healthChanged(p postledger.Profile, s health.Snapshot) {
 
 // giveBack returns an envelope that has not begun: nobody else may.
 func (w *Worker) giveBack(e *envelope, reason postledger.Reason) {
-	w.mu.Lock()
-	if e.lineup != nil {
-		e.lineup.pace.Return(time.Now(), len(e.members))
-	}
-	w.mu.Unlock()
+	w.unspend(e, len(e.members))
 	w.decide(e, transport.Every(len(e.members), postledger.Outcome{Class: postledger.OutcomeReturned, Reason: reason}), nil)
 }
 
 // decide turns outcomes into settlements and hands them to the settler.
 func (w *Worker) decide(e *envelope, outcomes []postledger.Outcome, wr *wire) {
-	var horizon time.Duration
-	if e.lineup != nil {
-		horizon = e.lineup.profile.Config.RetryHorizon()
-	}
 	ss := settle.Decide(&settle.Tried{
-		Members: e.members, Outcomes: outcomes, Horizon: horizon, Mover: postledger.MoverWorker,
+		Members: e.members, Outcomes: outcomes, Mover: postledger.MoverWorker,
+		Horizon: w.horizon(e.members[0].ProfileID),
 	}, rand.Float64, w.c.Ledger.NewID)
 	w.submit(e, ss, wr)
 }
@@ -219,19 +244,19 @@ func (w *Worker) submit(e *envelope, ss []ledger.Settlement, wr *wire) {
 		if wr != nil {
 			wr.free()
 		}
+		name := ""
 		w.mu.Lock()
 		if e.lineup != nil {
 			e.lineup.leased[e.lane] -= len(ss)
+			name = e.lineup.profile.Name
 		}
 		for i := range ss {
-			delete(w.held, ss[i].ID)
+			if w.held[ss[i].ID] == ss[i].Fence {
+				delete(w.held, ss[i].ID)
+			}
 		}
 		w.mu.Unlock()
 		w.poke()
-		name := ""
-		if e.lineup != nil {
-			name = e.lineup.profile.Name
-		}
 		w.c.Observer.Settled(name, out)
 		w.c.OnSettled(messagesOf(out))
 	})

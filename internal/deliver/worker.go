@@ -42,7 +42,7 @@ type Worker struct {
 	senders          sync.WaitGroup
 	failed           chan error
 	failOnce         sync.Once
-	others           watched
+	others           watched // recovery's alone, once Start has returned
 
 	mu      sync.Mutex
 	lineups map[postledger.ID]*lineup
@@ -51,12 +51,16 @@ type Worker struct {
 	removedApps map[postledger.ID]bool
 	turns       [2]*fair.Turns[ledger.ClaimKey]
 	keys        map[ledger.ClaimKey]*keyState
-	// held are the leases this process knows it has. One that the ledger
-	// names and this does not is from a lease whose COMMIT got no answer.
-	held map[postledger.ID]bool
+	// held are the leases this process knows it has, by their fence: a row may
+	// be leased again before the settle that freed it is heard of. One that the
+	// ledger names and this does not is from a lease whose COMMIT got no answer.
+	held map[postledger.ID]int64
+	// living is how many workers share each profile's pace, this one included.
+	living int
 
-	// doubtful says that a lease got no answer; the leaser's alone.
-	doubtful bool
+	// doubtful is until when a lease that got no answer may still turn up;
+	// the leaser's alone.
+	doubtful time.Time
 }
 
 // New makes a worker that does nothing yet.
@@ -66,7 +70,7 @@ func New(c Config) (*Worker, error) {
 		c: c, memory: semaphore.NewWeighted(c.MemoryBudget),
 		wake: make(chan struct{}, 1), reload: make(chan struct{}, 1), failed: make(chan error, 1),
 		lineups: map[postledger.ID]*lineup{}, revoked: map[Pair]bool{}, keys: map[ledger.ClaimKey]*keyState{},
-		others: watched{}, held: map[postledger.ID]bool{},
+		others: watched{}, held: map[postledger.ID]int64{}, living: 1,
 	}
 	w.life.w = w
 	for i := range w.turns {
@@ -108,18 +112,21 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	w.life.beat = 1
 	w.life.ok(began)
-	if err := w.journal.SetBeat(1); err != nil {
-		return fmt.Errorf("start worker: %w", err)
+	err = w.journal.SetBeat(1)
+	if err == nil {
+		err = w.readPolicy(ctx)
+	}
+	if err != nil {
+		// Nothing was leased: the row ends and the journal is let go.
+		return errors.Join(fmt.Errorf("start worker: %w", err), w.c.Ledger.EndWorker(ctx, w.id), w.closeHops(), w.journal.Close())
 	}
 	w.settler = settle.New(w.c.Ledger, settle.Options{Log: w.c.Log, Kill: w.c.Kill})
-	if err := w.readPolicy(ctx); err != nil {
-		return fmt.Errorf("start worker: %w", err)
-	}
 	w.recoverLost(ctx)
 	w.beats.Go(func() { w.life.run(w.work) })
 	w.loops.Go(w.policyLoop)
 	w.loops.Go(w.leaseLoop)
 	w.loops.Go(w.recoveryLoop)
+	w.loops.Go(w.pruneLoop)
 	w.c.Log.Info("worker started", slog.String("worker", w.id.String()), slog.String("journal", w.journal.Path()))
 	return nil
 }
@@ -133,12 +140,15 @@ const journalSlots = 4096
 // ledger that does not know it.
 func (w *Worker) Failed() <-chan error { return w.failed }
 
+// fail ends the worker: it leases nothing more and drops what is before its
+// dot, since it may not be the one that holds those leases.
 func (w *Worker) fail(err error) {
 	w.failOnce.Do(func() {
 		w.c.Log.Error("worker failed and stops", slog.Any("error", err))
 		w.failed <- err
 	})
 	w.endLife()
+	w.endWork()
 }
 
 // ID is the worker's id in the ledger.
@@ -200,11 +210,11 @@ func (w *Worker) Stop(ctx context.Context) error {
 			errs = append(errs, errors.New("an answer to a final dot is still missing; its delivery is left to the journal"))
 		}
 	}
-	if len(errs) == 0 {
-		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushBound)
-		errs = append(errs, w.settler.Close(flush))
-		cancel()
-	}
+	// Also when something is missing: every answer that is written now is one
+	// less for the journal.
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushBound)
+	errs = append(errs, w.settler.Close(flush))
+	cancel()
 	w.endWork()
 	w.beats.Wait()
 	if errors.Join(errs...) == nil {
@@ -212,18 +222,27 @@ func (w *Worker) Stop(ctx context.Context) error {
 		errs = append(errs, w.c.Ledger.EndWorker(end, w.id))
 		cancel()
 	}
-	for _, l := range w.lineups {
-		if l.hop.Transport != nil {
-			errs = append(errs, l.hop.Transport.Close())
-		}
-	}
-	if err := w.journal.Close(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, w.closeHops(), w.journal.Close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("stop worker: %w", err)
 	}
 	return nil
+}
+
+func (w *Worker) closeHops() error {
+	w.mu.Lock()
+	var hops []Hop
+	for _, l := range w.lineups {
+		if l.hop.Transport != nil {
+			hops = append(hops, l.hop)
+		}
+	}
+	w.mu.Unlock()
+	var errs []error
+	for _, h := range hops {
+		errs = append(errs, h.Transport.Close())
+	}
+	return errors.Join(errs...)
 }
 
 const (

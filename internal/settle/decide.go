@@ -1,7 +1,7 @@
 package settle
 
 import (
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -100,7 +100,7 @@ func chargedFailure(s *ledger.Settlement, m *ledger.Leased, horizon time.Duratio
 	r := Retry{Horizon: horizon}
 	delay, again := r.After(m.Attempts+1, m.FirstChargedAt, m.LeasedAt, rnd)
 	if !again {
-		s.To, s.Reason = postledger.StatusFailed, postledger.ReasonRetriesExhausted
+		s.To, s.Reason, s.Delay = postledger.StatusFailed, postledger.ReasonRetriesExhausted, 0
 		return
 	}
 	s.To, s.Delay = postledger.StatusQueued, delay
@@ -127,60 +127,40 @@ func unchargedReason(o postledger.Outcome) postledger.Reason {
 
 // reform gives the members that go back a common new envelope and one due time.
 func reform(t *Tried, out []ledger.Settlement, newID func() postledger.ID) {
-	if len(out) == 1 {
-		return // its envelope's id is its own
+	if len(out) == 1 && t.Members[0].EnvelopeID == t.Members[0].ID {
+		return // it is its own envelope for good
 	}
-	var back []int
-	offered := len(out) > 0
+	// What was offered to the hop: somebody is settled, or charged. A common
+	// throttle is no such thing: the whole envelope comes again as it was.
+	offered := slices.ContainsFunc(out, func(s ledger.Settlement) bool {
+		return s.To != postledger.StatusQueued || s.Charged
+	})
+	// The charged wait for their retry, the throttled for the pace, and those
+	// that were only returned leave at once.
+	groups := map[[2]bool][]*ledger.Settlement{}
 	for i := range out {
-		if out[i].To == postledger.StatusQueued {
-			back = append(back, i)
-		}
-	}
-	if len(back) == 0 {
-		return
-	}
-	if len(back) == len(out) {
-		offered = false
-		for i := range out {
-			offered = offered || out[i].Charged
-		}
-	}
-	if !offered {
-		return
-	}
-	// Those that were only returned leave at once; the charged ones wait.
-	for _, charged := range []bool{true, false} {
-		var group []int
-		for _, i := range back {
-			if out[i].Charged == charged {
-				group = append(group, i)
+		if s := &out[i]; s.To == postledger.StatusQueued {
+			k := [2]bool{s.Charged, s.Uncharged}
+			if !offered {
+				k = [2]bool{}
 			}
-		}
-		if len(group) == 0 {
-			continue
-		}
-		envelope, delay := newID(), out[group[0]].Delay
-		if len(group) == 1 {
-			envelope = out[group[0]].ID
-		}
-		for _, i := range group {
-			out[i].Envelope, out[i].Delay = envelope, delay
+			groups[k] = append(groups[k], s)
 		}
 	}
-}
-
-// HideAddress replaces the recipient's address in a stored reply: addresses
-// live in their own columns only.
-func HideAddress(text, address string) string {
-	if text == "" || address == "" {
-		return text
-	}
-	for {
-		i := strings.Index(strings.ToLower(text), strings.ToLower(address))
-		if i < 0 || len(strings.ToLower(text)) != len(text) || len(strings.ToLower(address)) != len(address) {
-			return strings.ReplaceAll(text, address, "{rcpt}")
+	for _, group := range groups {
+		var delay time.Duration
+		for _, s := range group {
+			delay = max(delay, s.Delay)
 		}
-		text = text[:i] + "{rcpt}" + text[i+len(address):]
+		var envelope postledger.ID // zero keeps the one they are in
+		switch {
+		case offered && len(group) == 1:
+			envelope = group[0].ID
+		case offered:
+			envelope = newID()
+		}
+		for _, s := range group {
+			s.Envelope, s.Delay = envelope, delay
+		}
 	}
 }

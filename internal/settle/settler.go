@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/postledger/postledger/internal/ledger"
@@ -41,6 +42,7 @@ type Settler struct {
 	quit   chan struct{} // write what waits, then end
 	ctx    context.Context
 	cancel context.CancelFunc // end, and leave the rest to recovery
+	left   atomic.Bool        // a batch was left to recovery
 }
 
 type job struct {
@@ -92,9 +94,9 @@ func (s *Settler) Close(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.cancel)
 	defer stop()
 	s.wg.Wait()
-	defer s.cancel()
-	if err := s.ctx.Err(); err != nil {
-		return fmt.Errorf("flush settles: %w", ctx.Err())
+	defer s.cancel() // who submits all the same is let go
+	if s.left.Load() {
+		return fmt.Errorf("flush settles: %w", context.Cause(ctx))
 	}
 	return nil
 }
@@ -175,6 +177,7 @@ func (s *Settler) untilWritten(ss []ledger.Settlement) ([]ledger.Settled, bool) 
 		select {
 		case <-time.After(wait):
 		case <-s.ctx.Done():
+			s.left.Store(true)
 			return nil, false
 		}
 		wait = min(2*wait, 5*time.Second)
