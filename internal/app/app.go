@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,7 @@ type App struct {
 	waiters *accept.Waiters
 	accept  *accept.Service
 	keeper  *upkeep.Keeper
+	api     http.Handler
 	ready   *readiness
 	public  *listener
 	admin   *listener
@@ -110,6 +112,9 @@ func (a *App) start(ctx context.Context) ([]net.Listener, error) {
 	if err := a.makeSteps(); err != nil {
 		return sockets, err
 	}
+	if err := a.makeAPI(); err != nil {
+		return sockets, err
+	}
 	if err := a.worker.Start(ctx); err != nil {
 		return sockets, err
 	}
@@ -138,7 +143,7 @@ func (a *App) bind() ([]net.Listener, error) {
 }
 
 func (a *App) listen(sockets []net.Listener) {
-	a.public = serve(sockets[0], a.metrics.HTTP(a.publicHandler()), a.log)
+	a.public = serve(sockets[0], a.api, a.log)
 	attrs := []any{slog.String("version", a.o.Version), slog.String("http", a.public.addr()), slog.String("database", a.config.Database.String())}
 	if len(sockets) > 1 {
 		a.admin = serve(sockets[1], a.adminHandler(), a.log)

@@ -1,17 +1,72 @@
 package app
 
-import "net/http"
+import (
+	"context"
+	"errors"
+	"fmt"
 
-// publicHandler is what the API's listener answers.
-func (a *App) publicHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := a.ready.Ready(r.Context()); err != nil {
-			http.Error(w, "not ready", http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = w.Write([]byte("ok\n"))
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/api"
+	"github.com/postledger/postledger/internal/app/hop"
+	"github.com/postledger/postledger/internal/deliver/health"
+	"github.com/postledger/postledger/internal/settle"
+)
+
+// makeAPI makes what the public listener answers.
+func (a *App) makeAPI() error {
+	h, err := api.New(api.Config{
+		Ledger: a.ledger, Acceptor: a.accept, Operator: settle.NewOperator(a.ledger, a.worker.Wake),
+		Waiter: waiter{a}, Profiles: profiles{a}, Sandbox: a.hops.Kept(), Readiness: a.ready,
+		Changed: a.worker.Reload, Log: a.log,
 	})
-	return mux
+	if err != nil {
+		return fmt.Errorf("make API: %w", err)
+	}
+	document, err := api.OpenAPI()
+	if err != nil {
+		return fmt.Errorf("make API: %w", err)
+	}
+	// The API hands its own copy of a request to its mux, so that the route it
+	// took is looked up beside it.
+	if a.api, err = a.metrics.HTTP(h, document); err != nil {
+		return fmt.Errorf("make API: %w", err)
+	}
+	return nil
+}
+
+// waiter counts who waits.
+type waiter struct{ app *App }
+
+func (w waiter) Wait(ctx context.Context, message postledger.ID) error {
+	defer w.app.metrics.Waits()()
+	return w.app.waiters.Wait(ctx, message)
+}
+
+// profiles is what the API asks about profiles.
+type profiles struct{ app *App }
+
+func (p profiles) Seal(was, changed postledger.Profile, s api.ProfileSecrets) ([]byte, error) {
+	sealed, err := p.app.hops.Seal(was, changed, hop.Change(s))
+	return sealed, profileFault(err)
+}
+
+func (p profiles) Check(profile postledger.Profile) error {
+	if err := p.app.checkDefault(&profile); err != nil {
+		return &api.ProfileError{Field: "transport", Rule: err.Error()}
+	}
+	return profileFault(p.app.hops.Check(profile))
+}
+
+func (profiles) Has(p *postledger.Profile) (password, dkimKey bool) { return hop.Has(p) }
+
+func (p profiles) Health(profile postledger.ID) (health.Snapshot, bool) {
+	return p.app.worker.Health(profile)
+}
+
+func profileFault(err error) error {
+	var fault *hop.FieldError
+	if errors.As(err, &fault) {
+		return &api.ProfileError{Field: fault.Field, Rule: fault.Rule}
+	}
+	return err
 }

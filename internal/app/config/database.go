@@ -39,7 +39,7 @@ func ParseDatabase(text string) (Database, error) {
 func (d *Database) UnmarshalText(text []byte) error {
 	s := string(text)
 	if path, ok := strings.CutPrefix(s, filePrefix); ok {
-		content, err := readSecretFile(path)
+		content, err := ReadSecretFile(path)
 		if err != nil {
 			return err
 		}

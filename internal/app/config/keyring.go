@@ -37,7 +37,7 @@ func (c *Config) Keyring() (*secret.Keyring, error) {
 		lines := s.Reveal()
 		if path, ok := strings.CutPrefix(lines, filePrefix); ok {
 			var err error
-			if lines, err = readSecretFile(path); err != nil {
+			if lines, err = ReadSecretFile(path); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}

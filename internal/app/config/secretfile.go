@@ -12,9 +12,9 @@ const (
 	secretFileLimit = 64 << 10
 )
 
-// readSecretFile reads a file that only its owner can read. The open file is
+// ReadSecretFile reads a file that only its owner can read. The open file is
 // looked at, not the path: it cannot be exchanged between check and read.
-func readSecretFile(path string) (string, error) {
+func ReadSecretFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("cannot be read: %w", err)

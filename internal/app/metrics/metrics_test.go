@@ -55,8 +55,15 @@ func exercised(t *testing.T) *metrics.Metrics {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/messages/{id}", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	h, err := m.HTTP(mux, []byte(`{"paths":{"/v1/messages/{id}":{"get":{},"parameters":[]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.HTTP(mux, []byte("[]")); err == nil {
+		t.Error("routes of no document")
+	}
 	for _, path := range []string{"/v1/messages/0190", "/nothing"} {
-		m.HTTP(mux).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 	}
 	return m
 }

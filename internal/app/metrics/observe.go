@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -60,42 +58,3 @@ func (m *Metrics) Waits() func() {
 	m.waiters.Inc()
 	return m.waiters.Dec
 }
-
-// HTTP counts and times requests by the route they took.
-func (m *Metrics) HTTP(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
-		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		next.ServeHTTP(s, r)
-		// The mux notes the pattern in the request; what no route took has none.
-		route := r.Pattern
-		if route == "" {
-			route = "none"
-		}
-		m.httpRequests.WithLabelValues(route, strconv.Itoa(s.status)).Inc()
-		m.httpSeconds.WithLabelValues(route).Observe(time.Since(began).Seconds())
-	})
-}
-
-// statusWriter notes the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-	wrote  bool
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	// Informational answers (1xx) come before the one that counts.
-	if !w.wrote && status >= 200 {
-		w.status, w.wrote = status, true
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Write(b []byte) (int, error) {
-	w.wrote = true
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
