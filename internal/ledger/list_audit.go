@@ -45,10 +45,10 @@ func (l *Ledger) listAudit(ctx context.Context, f AuditFilter, p Paging) (Page[p
 	if err != nil {
 		return out, err
 	}
-	q := f.plan()
 	err = l.listing(ctx, func(ctx context.Context, t *tx) error {
+		q := f.plan(t)
 		var got found[postledger.AuditEvent]
-		c := q.rows(auditColumns, at, p.Limit)
+		c := q.rows(t, auditColumns, at, p.Limit)
 		err := t.each(ctx, func(rows *sql.Rows) error {
 			var e postledger.AuditEvent
 			err := rows.Scan(&e.ID, timeColumn{&e.At}, &e.AppID, &e.APIKeyID, &e.RequestID, &e.ActorType, &e.ActorID, &e.Action,
@@ -77,21 +77,15 @@ func (l *Ledger) listAudit(ctx context.Context, f AuditFilter, p Paging) (Page[p
 	return out, err
 }
 
-func (f *AuditFilter) plan() *plan {
+func (f *AuditFilter) plan(t *tx) *plan {
 	q := &plan{from: "audit_events", p: "e"}
-	var c cond
+	q.low, q.high = idRange(f.Since, f.Until)
+	b := branch{cond: timed("e.at", f.Since, f.Until)}
 	if !f.App.IsZero() {
-		c.and("e.app_id = ?", f.App)
+		b.prefix, b.values = []string{"e.app_id"}, []any{f.App}
+		q.hint = t.indexedBy("audit_events_app")
 	}
-	if !f.Since.IsZero() {
-		low := idAt(f.Since.Add(-idMayBeEarlier))
-		c.and("e.id >= ? AND e.at >= ?", low[:], f.Since.UnixMicro())
-	}
-	if !f.Until.IsZero() {
-		high := idAt(f.Until.Add(idMayBeLater))
-		c.and("e.id < ? AND e.at < ?", high[:], f.Until.UnixMicro())
-	}
-	q.branches = []cond{c}
+	q.branches = []branch{b}
 	if f.Action != "" {
 		q.rest.and("e.action = ?", f.Action)
 	}

@@ -75,7 +75,7 @@ func (t *tx) deliveriesByPlan(ctx context.Context, f *Filter, at place, p Paging
 	if len(q.branches) == 0 {
 		return got, &Total{}, nil // an app without any branch: it has no rows
 	}
-	c := q.rows(deliveryColumns, at, p.Limit)
+	c := q.rows(t, deliveryColumns, at, p.Limit)
 	err = t.each(ctx, func(rows *sql.Rows) error {
 		var d ListedDelivery
 		err := rows.Scan(deliveryDest(&d.Delivery)...)
@@ -104,7 +104,8 @@ func (t *tx) deliveriesByPlan(ctx context.Context, f *Filter, at place, p Paging
 // deliveryPlan chooses the index.
 func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
 	q := &plan{from: "deliveries", p: "d"}
-	times := f.times("d")
+	q.low, q.high = idRange(f.Since, f.Until)
+	times := timed("d.created_at", f.Since, f.Until)
 	search := t.addressSearch(f)
 	rest := func(withApp, withStatus bool) {
 		if withApp && !f.App.IsZero() {
@@ -129,7 +130,7 @@ func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
 	one := func(sql string, args ...any) {
 		var c cond
 		c.and(sql, args...)
-		q.branches = []cond{c.with(times)}
+		q.branches = []branch{{cond: c.with(times)}}
 	}
 	switch {
 	case len(f.IDs) > 0:
@@ -144,6 +145,7 @@ func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
 			q.rest.and("EXISTS (SELECT 1 FROM messages m WHERE m.id = d.message_id AND "+of.sql+")", of.args...)
 		}
 	case f.Recipient != "":
+		q.hint = t.indexedBy("deliveries_address")
 		one("d.address_folded = ?", f.Recipient)
 		rest(true, true)
 		searched()
@@ -157,6 +159,7 @@ func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
 		if n <= TotalLimit {
 			one(r.sql, r.args...)
 			q.unordered = true
+			q.hint = t.indexedBy("deliveries_address")
 			rest(true, true)
 			return q, nil
 		}
@@ -175,13 +178,14 @@ func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
 // appBranches reads by app and states, by unconfirmed, or by the primary key.
 func (t *tx) appBranches(ctx context.Context, f *Filter, q *plan, times cond, rest func(withApp, withStatus bool)) error {
 	if f.App.IsZero() && len(f.Statuses) == 0 {
-		q.branches = []cond{times}
+		q.branches = []branch{{cond: times}}
 		rest(false, false)
 		return nil
 	}
 	if f.App.IsZero() && len(f.Statuses) == 1 && f.Statuses[0] == postledger.StatusUnconfirmed {
 		c := cond{sql: "d.resolve_by IS NOT NULL"}
-		q.branches = []cond{c.with(times)}
+		q.hint = t.indexedBy("deliveries_unconfirmed")
+		q.branches = []branch{{cond: c.with(times)}}
 		rest(false, false)
 		return nil
 	}
@@ -203,11 +207,12 @@ func (t *tx) appBranches(ctx context.Context, f *Filter, q *plan, times cond, re
 	if len(apps)*len(statuses) > maxBranches {
 		return tooBroad("states of so many apps: it needs an app, or one state at a time")
 	}
+	q.hint = t.indexedBy("deliveries_app")
 	for _, a := range apps {
 		for _, s := range statuses {
-			var c cond
-			c.and("d.app_id = ? AND d.status = ?", a, string(s))
-			q.branches = append(q.branches, c.with(times))
+			q.branches = append(q.branches, branch{
+				prefix: []string{"d.app_id", "d.status"}, values: []any{a, string(s)}, cond: times,
+			})
 		}
 	}
 	rest(false, false)
@@ -275,7 +280,7 @@ func (t *tx) deliveriesByMessages(ctx context.Context, f *Filter, at place, p Pa
 		if past {
 			c = inner.with(cond{"m.id " + cmp + "= ?", []any{at.major[:]}})
 		}
-		c.sql = "SELECT m.id FROM messages m WHERE " + c.sql + " ORDER BY m.id " + order + " LIMIT ?"
+		c.sql = "SELECT m.id FROM messages m" + t.messagesHint(f) + " WHERE " + c.sql + " ORDER BY m.id " + order + " LIMIT ?"
 		c.args = append(c.args, messageBudget)
 		return c
 	}
@@ -355,7 +360,22 @@ func (f *Filter) messagesOf() cond {
 	if !f.App.IsZero() && f.RefID == "" {
 		c.and("m.app_id = ?", f.App)
 	}
-	return c.with(f.times("m"))
+	if low, high := idRange(f.Since, f.Until); !f.Since.IsZero() || !f.Until.IsZero() {
+		c.and("m.id >= ? AND m.id < ?", low[:], high[:])
+	}
+	return c.with(timed("m.created_at", f.Since, f.Until))
+}
+
+// messagesHint names the index of messagesOf.
+func (t *tx) messagesHint(f *Filter) string {
+	switch {
+	case !f.Message.IsZero():
+		return ""
+	case !f.Batch.IsZero():
+		return t.indexedBy("messages_batch")
+	default:
+		return t.indexedBy("messages_ref")
+	}
 }
 
 // messagesOnly are the conditions that only messages' columns answer.

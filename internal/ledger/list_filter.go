@@ -133,16 +133,26 @@ func (f Filter) normal() Filter {
 	return f
 }
 
-// times are the conditions of since and until on the table named p.
-func (f *Filter) times(p string) cond {
-	var c cond
-	if !f.Since.IsZero() {
-		low := idAt(f.Since.Add(-idMayBeEarlier))
-		c.and(p+".id >= ? AND "+p+".created_at >= ?", low[:], f.Since.UnixMicro())
+// idRange is what since and until make of the ids: low <= id < high.
+func idRange(since, until time.Time) (low, high postledger.ID) {
+	high = lastID
+	if !since.IsZero() {
+		low = idAt(since.Add(-idMayBeEarlier))
 	}
-	if !f.Until.IsZero() {
-		high := idAt(f.Until.Add(idMayBeLater))
-		c.and(p+".id < ? AND "+p+".created_at < ?", high[:], f.Until.UnixMicro())
+	if !until.IsZero() {
+		high = idAt(until.Add(idMayBeLater))
+	}
+	return low, high
+}
+
+// timed are the conditions of since and until on a column.
+func timed(column string, since, until time.Time) cond {
+	var c cond
+	if !since.IsZero() {
+		c.and(column+" >= ?", since.UnixMicro())
+	}
+	if !until.IsZero() {
+		c.and(column+" < ?", until.UnixMicro())
 	}
 	return c
 }

@@ -100,7 +100,7 @@ func (t *tx) messagesByRecipient(ctx context.Context, f *Filter, at place, p Pag
 func (t *tx) messagesByPlan(ctx context.Context, f *Filter, at place, p Paging) (found[postledger.Message], *Total, error) {
 	var got found[postledger.Message]
 	q := t.messagePlan(f)
-	c := q.rows(messageColumns, at, p.Limit)
+	c := q.rows(t, messageColumns, at, p.Limit)
 	err := t.each(ctx, func(rows *sql.Rows) error {
 		var m postledger.Message
 		err := rows.Scan(messageDest(&m)...)
@@ -129,21 +129,29 @@ func (t *tx) messagesByPlan(ctx context.Context, f *Filter, at place, p Paging) 
 // messagePlan chooses the index.
 func (t *tx) messagePlan(f *Filter) *plan {
 	q := &plan{from: "messages", p: "m"}
-	var c cond
+	q.low, q.high = idRange(f.Since, f.Until)
+	var b branch
+	app := !f.App.IsZero()
 	switch {
 	case len(f.IDs) > 0:
 		where, args := t.anyOf("m.id", f.IDs)
-		c.and(where, args...)
+		b.and(where, args...)
 		if of := f.messagesOnly(); of.sql != "" {
 			q.rest.and(of.sql, of.args...)
 		}
 	case f.byMessages():
-		c = f.messagesOnly()
+		b.cond = f.messagesOnly()
+		q.hint = t.messagesHint(f)
+	case app:
+		b.prefix, b.values = []string{"m.app_id"}, []any{f.App}
+		q.hint = t.indexedBy("messages_app")
+		app = false
 	}
-	if !f.App.IsZero() {
-		c.and("m.app_id = ?", f.App)
+	if app {
+		b.and("m.app_id = ?", f.App)
 	}
-	q.branches = []cond{c.with(f.times("m"))}
+	b.cond = b.cond.with(timed("m.created_at", f.Since, f.Until))
+	q.branches = []branch{b}
 	if !f.Profile.IsZero() {
 		q.rest.and("m.profile_id = ?", f.Profile)
 	}

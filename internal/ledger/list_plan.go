@@ -2,8 +2,7 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,11 +12,13 @@ import (
 // plan says how one list is read: branches, each served by one index in id
 // order, and the rest of the filter, which is looked at row by row.
 type plan struct {
-	// from is the table, named p.
-	from, p string
+	// from is the table, named p; hint names its index, where that can be said.
+	from, p, hint string
 	// branches are read newest first and merged; together they hold each row
 	// at most once.
-	branches []cond
+	branches []branch
+	// low <= id < high holds for all rows.
+	low, high postledger.ID
 	// rest is what no index of the branches serves; a page then reads at most
 	// ListBudget rows.
 	rest cond
@@ -26,62 +27,120 @@ type plan struct {
 	unordered bool
 }
 
+// branch is one range of one index.
+type branch struct {
+	// prefix are the index's columns before the id, with one value each.
+	prefix []string
+	values []any
+	cond
+}
+
 // maxBranches bounds the merged index scans of one statement: SQLite joins at
 // most 500 selects, and each costs a probe.
 const maxBranches = 200
 
+// selectBranch is the statement of one branch.
+func (q *plan) selectBranch(t *tx, b branch, columns string, low, high postledger.ID, order string, limit int) cond {
+	var where cond
+	id := q.p + ".id"
+	sorted := id + " " + order
+	if t.dialect == postgres && len(b.prefix) > 0 {
+		// As a range over the whole index key: with equal signs the planner
+		// may prefer a walk over the primary key, and in a union it does not
+		// see that the index is in order.
+		key := "(" + strings.Join(b.prefix, ", ") + ", " + id + ")"
+		marks := "(" + strings.Repeat("?, ", len(b.prefix)) + "?)"
+		where.and(key+" >= "+marks, append(slices.Clone(b.values), low[:])...)
+		where.and(key+" < "+marks, append(slices.Clone(b.values), high[:])...)
+		sorted = strings.Join(b.prefix, " "+order+", ") + " " + order + ", " + sorted
+	} else {
+		for i, column := range b.prefix {
+			where.and(column+" = ?", b.values[i])
+		}
+		if !low.IsZero() {
+			where.and(id+" >= ?", low[:])
+		}
+		if high != lastID {
+			where.and(id+" < ?", high[:])
+		}
+	}
+	where = where.with(b.cond)
+	c := cond{sql: "SELECT " + columns + " FROM " + q.from + " " + q.p + q.hint, args: where.args}
+	if where.sql != "" {
+		c.sql += " WHERE " + where.sql
+	}
+	if !q.unordered && (t.dialect == postgres || len(q.branches) == 1) {
+		c.sql += " ORDER BY " + sorted
+	}
+	if t.dialect == postgres || len(q.branches) == 1 {
+		// The limit also keeps PostgreSQL's planner from ordering an
+		// unordered branch by a walk over the primary key.
+		c.sql += " LIMIT ?"
+		c.args = append(c.args, limit)
+	}
+	return c
+}
+
 // candidates is the newest (or, after a place, the oldest) rows of the
 // branches, limited.
-func (q *plan) candidates(columns string, bound cond, order string, limit int) cond {
-	var c cond
-	var parts []string
-	for _, b := range q.branches {
-		b = b.with(bound)
-		where := ""
-		if b.sql != "" {
-			where = " WHERE " + b.sql
+func (q *plan) candidates(t *tx, columns string, at place, limit int) cond {
+	low, high, order := q.low, q.high, "DESC"
+	if at.newer {
+		order = "ASC"
+		if next := idAfter(at.id); compareIDs(next, low) > 0 {
+			low = next
 		}
-		parts = append(parts, "SELECT "+columns+" FROM "+q.from+" "+q.p+where)
-		c.args = append(c.args, b.args...)
+	} else if compareIDs(at.id, high) < 0 {
+		high = at.id
 	}
-	c.sql = strings.Join(parts, " UNION ALL ")
-	if !q.unordered {
-		c.sql += " ORDER BY id " + order
+	if len(q.branches) == 1 {
+		return q.selectBranch(t, q.branches[0], columns, low, high, order, limit)
 	}
-	// The limit keeps PostgreSQL's planner from ordering an unordered branch
-	// by a walk over the primary key.
-	c.sql += " LIMIT ?"
+	var c cond
+	parts := make([]string, len(q.branches))
+	for i, b := range q.branches {
+		one := q.selectBranch(t, b, columns, low, high, order, limit)
+		if parts[i] = one.sql; t.dialect == postgres {
+			parts[i] = "(" + one.sql + ")"
+		}
+		c.args = append(c.args, one.args...)
+	}
+	c.sql = strings.Join(parts, " UNION ALL ") + " ORDER BY id " + order + " LIMIT ?"
 	c.args = append(c.args, limit)
 	return c
 }
 
+// indexedBy makes SQLite use an index or fail: without statistics, or with old
+// ones, it may prefer a walk over the primary key. PostgreSQL has no such
+// words; its planner sees the limits and the statement has a time limit.
+func (t *tx) indexedBy(index string) string {
+	if t.dialect == postgres {
+		return ""
+	}
+	return " INDEXED BY " + index
+}
+
 // rows is the statement for one page: limit+1 rows past at.
-func (q *plan) rows(columns string, at place, limit int) cond {
-	bound, order := q.bound(at)
+func (q *plan) rows(t *tx, columns string, at place, limit int) cond {
 	if q.rest.sql == "" && !q.unordered {
-		return q.candidates(columns, bound, order, limit+1)
+		return q.candidates(t, columns, at, limit+1)
 	}
-	c := q.candidates(columns, bound, order, ListBudget)
-	c.sql = "SELECT * FROM (" + c.sql + ") " + q.p
-	if q.rest.sql != "" {
-		c.sql += " WHERE " + q.rest.sql
-		c.args = append(c.args, q.rest.args...)
+	c := q.kept(q.candidates(t, columns, at, ListBudget), "*")
+	if c.sql += " ORDER BY id DESC LIMIT ?"; at.newer {
+		c.sql = strings.TrimSuffix(c.sql, "DESC LIMIT ?") + "ASC LIMIT ?"
 	}
-	c.sql += " ORDER BY id " + order + " LIMIT ?"
 	c.args = append(c.args, limit+1)
 	return c
 }
 
-func (q *plan) bound(at place) (cond, string) {
-	var bound cond
-	if at.newer {
-		bound.and(q.p+".id > ?", at.id[:])
-		return bound, "ASC"
+// kept are the candidates that the rest of the filter keeps.
+func (q *plan) kept(candidates cond, columns string) cond {
+	c := cond{"SELECT " + columns + " FROM (" + candidates.sql + ") " + q.p, candidates.args}
+	if q.rest.sql != "" {
+		c.sql += " WHERE " + q.rest.sql
+		c.args = append(c.args, q.rest.args...)
 	}
-	if at.id != lastID {
-		bound.and(q.p+".id < ?", at.id[:])
-	}
-	return bound, "DESC"
+	return c
 }
 
 // end is the id of the budget's last row, when there are as many.
@@ -89,15 +148,12 @@ func (q *plan) end(ctx context.Context, t *tx, at place) (postledger.ID, bool, e
 	if q.rest.sql == "" || q.unordered {
 		return postledger.ID{}, false, nil
 	}
-	bound, order := q.bound(at)
-	c := q.candidates(q.p+".id", bound, order, 1)
-	c.sql += " OFFSET ?"
-	var id postledger.ID
-	err := t.row(ctx, []any{&id}, c.sql, append(c.args, ListBudget-1)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return id, false, nil
+	c := q.candidates(t, q.p+".id", at, ListBudget)
+	ids, err := t.ids(ctx, "SELECT id FROM ("+c.sql+") c LIMIT 1 OFFSET ?", append(c.args, ListBudget-1)...)
+	if err != nil || len(ids) == 0 {
+		return postledger.ID{}, false, err
 	}
-	return id, err == nil, err
+	return ids[0], true, nil
 }
 
 // total counts the list: up to TotalLimit rows that the filter keeps, among
@@ -109,22 +165,17 @@ func (q *plan) total(ctx context.Context, t *tx, columns string) (*Total, error)
 	} else {
 		columns = q.p + ".id"
 	}
-	c := q.candidates(columns, cond{}, "DESC", read)
-	c.sql = "SELECT 1 FROM (" + c.sql + ") " + q.p
-	if q.rest.sql != "" {
-		c.sql += " WHERE " + q.rest.sql
-		c.args = append(c.args, q.rest.args...)
-	}
-	c.sql = "SELECT count(*) FROM (" + c.sql + " LIMIT ?) n"
+	start := place{id: lastID}
+	c := q.kept(q.candidates(t, columns, start, read), "1")
 	var n int
-	if err := t.row(ctx, []any{&n}, c.sql, append(c.args, TotalLimit+1)...); err != nil {
+	if err := t.row(ctx, []any{&n}, "SELECT count(*) FROM ("+c.sql+" LIMIT ?) n", append(c.args, TotalLimit+1)...); err != nil {
 		return nil, err
 	}
 	out := &Total{N: min(n, TotalLimit), More: n > TotalLimit}
 	if out.More {
 		return out, nil
 	}
-	_, more, err := q.end(ctx, t, place{id: lastID})
+	_, more, err := q.end(ctx, t, start)
 	out.More = more
 	return out, err
 }
