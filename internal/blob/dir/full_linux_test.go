@@ -21,7 +21,7 @@ func TestFull(t *testing.T) {
 	if root == "" {
 		root = t.TempDir()
 		if err := syscall.Mount("none", root, "tmpfs", 0, "size=64k"); err != nil {
-			t.Skipf("may not mount a small file system (%v) and %s names none", err, smallVariable)
+			t.Skipf("may not mount a small file system (%v) and POSTLEDGER_TEST_SMALL_FS names none", err)
 		}
 		t.Cleanup(func() {
 			if err := syscall.Unmount(root, syscall.MNT_DETACH); err != nil {
