@@ -53,7 +53,7 @@ func TestNewRefuses(t *testing.T) {
 func TestKeyIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	c := dial(t, "https://mail.example.com", testKey)
-	text, _ := json.Marshal(c)
+	text, _ := json.Marshal(map[string]any{"client": c})
 	for _, s := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", *c), string(text)} {
 		if strings.Contains(s, testKey) {
 			t.Errorf("the key shows in %s", s)

@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -74,42 +72,39 @@ func (c *Client) Cancel(ctx context.Context, f Choice) (*Canceled, error) {
 	})
 }
 
-// Resending asks for a message to be sent again.
-type Resending struct {
-	// Deliveries are those to send again: settled ones, but not unconfirmed. Nil
-	// means all that failed; a list that is empty but not nil is refused.
-	Deliveries []postledger.ID `json:"deliveries,omitzero"`
-	// Actor is who caused it, as the caller names them.
-	Actor postledger.Actor `json:"actor,omitzero"`
-	// Deadline is when it is not worth sending any more; the earlier message's
-	// does not count.
-	Deadline Deadline `json:"deadline,omitzero"`
-	// Key is as in Message.
-	Key string `json:"idempotency_key,omitempty"`
+// Resolution is what is decided about unconfirmed deliveries.
+type Resolution string
+
+const (
+	// ResolveSent: they count as sent.
+	ResolveSent Resolution = "sent"
+	// ResolveResend: the same deliveries leave again, with the Message-ID and
+	// Date they had. A recipient may get a second copy.
+	ResolveResend Resolution = "resend"
+)
+
+// Resolved says what a resolution did.
+type Resolved struct {
+	// Resolved were moved.
+	Resolved int `json:"resolved"`
+	// Unchanged may not move: somebody wished to cancel them, or they were
+	// decided about meanwhile.
+	Unchanged int `json:"unchanged"`
+	// More: it took too long for all that was chosen. Call it again.
+	More bool `json:"more"`
 }
 
-// ResendMessage sends a message's content again, as a new message, to the
-// recipients that failed or that are named. Unconfirmed deliveries are resolved
-// instead: their recipients may have the message. It is tried again under one
-// key, as Send is. Errors: those of Send, ErrMessageUnknown, ErrMessageGone,
-// ErrNotResendable, ErrAttachmentLost; scope send, or admin for operators.
-func (c *Client) ResendMessage(ctx context.Context, id postledger.ID, r Resending) (*Accepted, error) {
-	const op = "resend message"
-	if r.Deliveries != nil && len(r.Deliveries) == 0 {
-		return nil, fmt.Errorf("%s: %w", op, errNoDeliveries)
-	}
-	if r.Key == "" {
-		r.Key = newKey()
-	}
-	out, err := ask[Accepted](ctx, c, &call{
-		op: op, method: http.MethodPost, path: at("/v1/messages", id.String()) + "/resend",
-		key: r.Key, repeatable: true, in: &r,
+// Resolve decides about the unconfirmed ones of the deliveries chosen: their
+// final dot left and no answer is known, so only a person who knows more can say
+// whether they were taken. ResolveResend is not repeated by itself when its
+// answer is lost: what it sent again may be unconfirmed again by then. Errors:
+// ErrBadInput, ErrFilterTooBroad; scope admin.
+func (c *Client) Resolve(ctx context.Context, r Resolution, f Choice) (*Resolved, error) {
+	in := struct {
+		Action Resolution `json:"action"`
+		Filter *Choice    `json:"filter"`
+	}{r, &f}
+	return ask[Resolved](ctx, c, &call{
+		op: "resolve deliveries", method: http.MethodPost, path: "/v1/deliveries/resolve", repeatable: r == ResolveSent, in: in,
 	})
-	if err != nil {
-		return nil, err
-	}
-	out.Key = r.Key
-	return out, nil
 }
-
-var errNoDeliveries = errors.New("deliveries: the list is empty; nil means all that failed")

@@ -21,6 +21,11 @@ type page[T any] struct {
 // used up. It ends with the first error. A page may be empty and still not be
 // the last one: the server bounds what it reads for one.
 func pages[T any](ctx context.Context, c *Client, op, path string, query url.Values) iter.Seq2[T, error] {
+	return pagesBy[T](ctx, c, "cursor", op, path, query)
+}
+
+// pagesBy is pages for a list whose place is named otherwise.
+func pagesBy[T any](ctx context.Context, c *Client, place, op, path string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		q := maps.Clone(query)
 		if q == nil {
@@ -30,7 +35,7 @@ func pages[T any](ctx context.Context, c *Client, op, path string, query url.Val
 			cl := get(op, path)
 			cl.query = q
 			p, err := ask[page[T]](ctx, c, cl)
-			if err == nil && p.Next != "" && p.Next == q.Get("cursor") {
+			if err == nil && p.Next != "" && p.Next == q.Get(place) {
 				err = fmt.Errorf("%s: the list does not go on: a page names itself as the next one", op)
 			}
 			if err != nil {
@@ -46,7 +51,7 @@ func pages[T any](ctx context.Context, c *Client, op, path string, query url.Val
 			if p.Next == "" {
 				return
 			}
-			q.Set("cursor", p.Next)
+			q.Set(place, p.Next)
 		}
 	}
 }

@@ -81,7 +81,8 @@ func passing(err error, repeatable bool) (asked time.Duration, ok bool) {
 	}
 	switch e.Status {
 	case http.StatusTooManyRequests:
-		ok = true
+		// A quota that names no end is one that the request never fits into.
+		ok = e.Code != ErrQuotaExceeded || e.RetryAfter > 0
 	case http.StatusServiceUnavailable:
 		// Ours says when nothing was changed; a proxy's says nothing.
 		ok = repeatable || e.Code != "" && !e.FateUnknown

@@ -110,6 +110,7 @@ func TestSendRepeats(t *testing.T) {
 		"422":                                 {[]http.HandlerFunc{status(422, `{"code":"idempotency_mismatch"}`)}, 1, client.ErrIdempotencyMismatch},
 		"500":                                 {[]http.HandlerFunc{status(500, `{"code":"internal"}`)}, 1, client.ErrInternal},
 		"507":                                 {[]http.HandlerFunc{status(507, `{"code":"attachment_storage_full"}`)}, 1, client.ErrAttachmentStorageFull},
+		"429 for good":                        {[]http.HandlerFunc{status(429, `{"code":"quota_exceeded","limit":5}`)}, 1, client.ErrQuotaExceeded},
 		"429 that lasts longer than patience": {[]http.HandlerFunc{status(429, `{"code":"quota_exceeded","limit":5}`, "Retry-After", "61")}, 1, client.ErrQuotaExceeded},
 	}
 	for name, test := range tests {
@@ -179,10 +180,38 @@ func TestRefusedConnection(t *testing.T) {
 	}
 	url := "http://" + l.Addr().String()
 	l.Close()
-	_, err = dial(t, url, testKey, quick(4)).Send(t.Context(), message())
+	_, err = dial(t, url, testKey, quick(4)).CreateApp(t.Context(), "shop")
 	var none *client.NoAnswerError
 	if !errors.As(err, &none) || none.Tries != 4 {
 		t.Errorf("got %v, want no answer in 4 tries", err)
+	}
+}
+
+// What is not harmless twice is tried again only when nothing of it was done.
+func TestWhatIsNotRepeatable(t *testing.T) {
+	t.Parallel()
+	made := func(w http.ResponseWriter, _ *http.Request) { answer(w, 201, `{"name":"shop"}`) }
+	tests := map[string]struct {
+		first http.HandlerFunc
+		tries int
+	}{
+		"a reset":           {cut(""), 1},
+		"half an answer":    {cut(sized), 1},
+		"503 of a proxy":    {status(503, `busy`), 1},
+		"502":               {status(502, `{"code":"internal"}`), 1},
+		"fate unknown":      {status(503, `{"code":"mail_unavailable","fate":"unknown"}`), 1},
+		"503, nothing done": {status(503, `{"code":"mail_unavailable"}`), 2},
+		"429":               {status(429, `{"code":"rate_exceeded"}`), 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &script{steps: []http.HandlerFunc{test.first, made}}
+			_, err := serve(t, s.serve).CreateApp(t.Context(), "shop")
+			if n := len(s.seen()); n != test.tries || (err == nil) != (n == 2) {
+				t.Errorf("got %v in %d tries, want %d", err, n, test.tries)
+			}
+		})
 	}
 }
 

@@ -11,14 +11,9 @@ import (
 	"strings"
 )
 
-const (
-	// maxAnswer bounds an answer that is kept in memory. The largest is a
-	// message's content: 10 MiB of text, up to six times as much where JSON
-	// escapes it.
-	maxAnswer = 64 << 20
-	// maxRest bounds what is read only so that a connection can be used again.
-	maxRest = 64 << 10
-)
+// maxAnswer bounds an answer that is kept in memory. The largest is a message's
+// content: 10 MiB of text, up to six times as much where JSON escapes it.
+const maxAnswer = 64 << 20
 
 // try is one request up to the head of its answer, which is a success.
 func (c *Client) try(ctx context.Context, cl *call) (*answer, error) {
@@ -50,6 +45,7 @@ func (c *Client) try(ctx context.Context, cl *call) (*answer, error) {
 			_ = body.settle(ctx) // there is an answer: what of it was not read does not matter
 		}
 	}}
+	w.pause()
 	if resp.StatusCode/100 != 2 {
 		defer a.Close()
 		text, _ := io.ReadAll(io.LimitReader(a, maxProblem)) // the status alone says enough
@@ -94,8 +90,9 @@ type answer struct {
 }
 
 func (a *answer) Read(p []byte) (int, error) {
-	n, err := a.resp.Body.Read(p)
 	a.w.progress()
+	n, err := a.resp.Body.Read(p)
+	a.w.pause() // how fast the answer is taken is the caller's business
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = a.w.cause(err)
 	}
@@ -103,7 +100,6 @@ func (a *answer) Read(p []byte) (int, error) {
 }
 
 func (a *answer) Close() error {
-	_, _ = io.CopyN(io.Discard, a.resp.Body, maxRest)
 	err := a.resp.Body.Close()
 	a.w.stop()
 	a.settle()

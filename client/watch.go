@@ -30,12 +30,20 @@ func watch(ctx context.Context, stall time.Duration) (context.Context, *watcher)
 	return ctx, w
 }
 
+// progress gives the try its time anew.
 func (w *watcher) progress() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.done {
 		w.timer.Reset(w.stall)
 	}
+}
+
+// pause stops the clock until there is progress.
+func (w *watcher) pause() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
 }
 
 func (w *watcher) stop() {
