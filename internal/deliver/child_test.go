@@ -20,7 +20,9 @@ type child struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	id    postledger.ID
+	// started yields the worker's id once it has started, and is closed.
+	started chan string
+	id      postledger.ID
 	// dead is closed when the process has ended; err says how.
 	dead chan struct{}
 	err  error
@@ -30,11 +32,24 @@ type child struct {
 // It returns when the worker has started, or when the process has died.
 func startChild(t *testing.T, c childConfig, killAt string) *child {
 	t.Helper()
+	k := spawn(t, c, killAt)
+	if id, ok := <-k.started; ok {
+		var err error
+		if k.id, err = postledger.ParseID(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k
+}
+
+// spawn is startChild that does not wait.
+func spawn(t *testing.T, c childConfig, killAt string) *child {
+	t.Helper()
 	config, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &child{t: t, cmd: exec.Command(os.Args[0]), dead: make(chan struct{})}
+	k := &child{t: t, cmd: exec.Command(os.Args[0]), dead: make(chan struct{}), started: make(chan string, 1)}
 	k.cmd.Env = append(os.Environ(), childVariable+"="+string(config), killpoint.Variable+"="+killAt)
 	k.cmd.Stderr = os.Stderr
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -48,13 +63,12 @@ func startChild(t *testing.T, c childConfig, killAt string) *child {
 	if err := k.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	started := make(chan string, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		defer close(started)
+		defer close(k.started)
 		for s := bufio.NewScanner(stdout); s.Scan(); {
 			if id, ok := strings.CutPrefix(s.Text(), "started "); ok {
-				started <- id
+				k.started <- id
 			}
 		}
 	})
@@ -63,20 +77,18 @@ func startChild(t *testing.T, c childConfig, killAt string) *child {
 		k.err = k.cmd.Wait()
 		close(k.dead)
 	}()
-	t.Cleanup(func() { _ = k.cmd.Process.Kill(); <-k.dead })
-	if id, ok := <-started; ok {
-		if k.id, err = postledger.ParseID(id); err != nil {
-			t.Fatal(err)
-		}
-	}
+	t.Cleanup(k.Kill)
 	return k
 }
 
-// kill is kill -9.
-func (k *child) kill() {
+// Kill is kill -9.
+func (k *child) Kill() {
 	_ = k.cmd.Process.Kill()
 	<-k.dead
 }
+
+// Dead is closed when the process has ended.
+func (k *child) Dead() <-chan struct{} { return k.dead }
 
 func (k *child) signal(s syscall.Signal) {
 	k.t.Helper()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -14,21 +13,19 @@ import (
 	"github.com/postledger/postledger/internal/deliver"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/ledger/ledgertest"
-	"github.com/postledger/postledger/internal/testserver"
 	"github.com/postledger/postledger/internal/transport/smtp"
 	"github.com/postledger/postledger/internal/transport/transporttest"
 )
 
 // onBoth runs a test on each database.
 func onBoth(t *testing.T, run func(t *testing.T, open ledgertest.Opener)) {
-	t.Run("sqlite", func(t *testing.T) {
-		run(t, func(t *testing.T) *ledger.Ledger {
-			return openLedger(t, "sqlite://"+filepath.Join(t.TempDir(), "ledger.db"))
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			run(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, database(t, kind)) })
 		})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		run(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, testserver.Postgres(t)) })
-	})
+	}
 }
 
 func openLedger(t *testing.T, url string) *ledger.Ledger {

@@ -1,13 +1,11 @@
 package deliver_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/ledger"
-	"github.com/postledger/postledger/internal/testserver"
 	"github.com/postledger/postledger/internal/transport/transporttest"
 )
 
@@ -71,11 +69,7 @@ func TestKillPoints(t *testing.T) {
 			for _, shape := range killShapes {
 				t.Run(db+"/"+c.name+"/"+shape.name, func(t *testing.T) {
 					t.Parallel()
-					url := "sqlite://" + filepath.Join(t.TempDir(), "ledger.db")
-					if db == "postgres" {
-						url = testserver.Postgres(t)
-					}
-					killAt(t, url, c, shape.to, shape.refused)
+					killAt(t, database(t, db), c, shape.to, shape.refused)
 				})
 			}
 		}
@@ -88,7 +82,7 @@ func killAt(t *testing.T, url string, c killCase, to []string, refused string) {
 	hop := transporttest.HopConfig{}
 	if c.step != "" {
 		hop.Rules = append(hop.Rules, transporttest.Rule{At: c.step, Times: 1, Do: transporttest.Action{
-			Hook: func() { <-ready; victim.kill() }, Keep: c.keep, Drop: true,
+			Hook: func() { <-ready; victim.Kill() }, Keep: c.keep, Drop: true,
 		}})
 	}
 	if refused != "" {

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +26,9 @@ const childVariable = "POSTLEDGER_TEST_WORKER"
 // childConfig is what a worker process is told.
 type childConfig struct {
 	Database, JournalDir string
+	// StopAt is a kill point at which the process stops itself once, as
+	// SIGSTOP does.
+	StopAt string
 	// Shorter limits for tests of liveness; zero is the default.
 	Heartbeat, StaleAfter, LostAfter time.Duration
 }
@@ -35,7 +41,14 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		// These tests wait for disks, servers and other processes.
+		_ = flag.Set("test.parallel", "6")
+	}
+	code := m.Run()
+	shared.process.end()
+	os.Exit(code)
 }
 
 // runChild is a worker until its stdin ends.
@@ -48,13 +61,20 @@ func runChild(config string) error {
 	if err != nil {
 		return err
 	}
+	var stopped sync.Once
+	at := func(point string) {
+		if point == c.StopAt {
+			stopped.Do(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) })
+		}
+		kill.At(point)
+	}
 	ctx := context.Background()
 	l, err := ledger.Open(ctx, c.Database, ledger.Options{})
 	if err != nil {
 		return err
 	}
 	w, err := deliver.New(deliver.Config{
-		Ledger: l, JournalDir: c.JournalDir, Host: "test", Version: "test", Kill: kill.At,
+		Ledger: l, JournalDir: c.JournalDir, Host: "test", Version: "test", Kill: at,
 		Hop: func(p postledger.Profile) (deliver.Hop, error) {
 			var s settings
 			if err := json.Unmarshal(p.Config.Settings, &s); err != nil {

@@ -18,6 +18,8 @@ type Config struct {
 	Fsync bool
 	// NoPipelining does not offer it.
 	NoPipelining bool
+	// Refuse answers 550 5.1.1 to every recipient with this in its address.
+	Refuse string
 
 	// Each of these does its thing with every n-th message; 0 is never. Where
 	// several would, the first does.

@@ -102,9 +102,17 @@ func (ss *session) command(l []byte) bool {
 		if i := bytes.IndexByte(addr, '>'); i >= 0 {
 			addr = addr[:i]
 		}
+		if r := ss.s.cfg.Refuse; r != "" && bytes.Contains(addr, []byte(r)) {
+			ss.say("550 5.1.1 no such user")
+			break
+		}
 		ss.rcpts = append(ss.rcpts, bytes.Clone(addr))
 		ss.say("250 2.1.5 ok")
 	case "DATA":
+		if len(ss.rcpts) == 0 {
+			ss.say("554 5.5.1 no valid recipients")
+			break
+		}
 		ss.say("354 go")
 		return ss.data()
 	case "QUIT":
