@@ -48,6 +48,7 @@ type rig struct {
 	hop     *transporttest.Hop
 	dir     string
 	worker  *deliver.Worker
+	stop    func()
 	changed chan struct{}
 	tune    func(*deliver.Config)
 	smtp    func(*smtp.Config)
@@ -78,9 +79,40 @@ func (r *rig) putProfile(p postledger.Profile) {
 	r.Profile = saved
 }
 
+// startFails is a start that is expected to fail.
+func (r *rig) startFails() error {
+	r.t.Helper()
+	w, err := deliver.New(r.config())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return w.Start(r.t.Context())
+}
+
 // start starts a worker; it is stopped with the test.
 func (r *rig) start() *deliver.Worker {
 	r.t.Helper()
+	w, err := deliver.New(r.config())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := w.Start(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.worker = w
+	stop := sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := w.Stop(ctx); err != nil {
+			r.t.Error(err)
+		}
+	})
+	r.stop = stop
+	r.t.Cleanup(stop)
+	return w
+}
+
+func (r *rig) config() deliver.Config {
 	c := deliver.Config{
 		Ledger: r.Ledger,
 		Hop: func(p postledger.Profile) (deliver.Hop, error) {
@@ -106,23 +138,7 @@ func (r *rig) start() *deliver.Worker {
 	if r.tune != nil {
 		r.tune(&c)
 	}
-	w, err := deliver.New(c)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := w.Start(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
-	r.worker = w
-	stop := sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := w.Stop(ctx); err != nil {
-			r.t.Error(err)
-		}
-	})
-	r.t.Cleanup(stop)
-	return w
+	return c
 }
 
 func (r *rig) signal() {

@@ -29,6 +29,8 @@ type childConfig struct {
 	// StopAt is a kill point at which the process stops itself once, as
 	// SIGSTOP does.
 	StopAt string
+	// StopWithin bounds the stop; 0 is 20 s.
+	StopWithin time.Duration
 	// Shorter limits for tests of liveness; zero is the default.
 	Heartbeat, StaleAfter, LostAfter time.Duration
 }
@@ -96,7 +98,10 @@ func runChild(config string) error {
 	}
 	fmt.Println("started", w.ID())
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	stop, cancel := context.WithTimeout(ctx, 20*time.Second)
+	if c.StopWithin == 0 {
+		c.StopWithin = 20 * time.Second
+	}
+	stop, cancel := context.WithTimeout(ctx, c.StopWithin)
 	defer cancel()
 	if err := w.Stop(stop); err != nil {
 		return err

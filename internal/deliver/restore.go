@@ -52,7 +52,7 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) error {
 		if err != nil {
 			return fmt.Errorf("mark restored: %w", err)
 		}
-		n, err := MarkRestored(ctx, w.c.Ledger, now)
+		n, err := markRestored(ctx, w.c.Ledger, now, w.c.Kill)
 		if err != nil {
 			return err
 		}
@@ -91,6 +91,10 @@ type RestoreLedger interface {
 // unconfirmed/restored. Nothing is leased until it has finished, also when it
 // is interrupted; it may be run again.
 func MarkRestored(ctx context.Context, l RestoreLedger, at time.Time) (int, error) {
+	return markRestored(ctx, l, at, func(string) {})
+}
+
+func markRestored(ctx context.Context, l RestoreLedger, at time.Time, kill func(string)) (int, error) {
 	if err := l.BeginRestore(ctx); err != nil {
 		return 0, fmt.Errorf("mark restored: %w", err)
 	}
@@ -104,6 +108,7 @@ func MarkRestored(ctx context.Context, l RestoreLedger, at time.Time) (int, erro
 		if len(ids) == 0 {
 			break
 		}
+		kill("recovery_read")
 		after = ids[len(ids)-1]
 		ss := make([]ledger.Settlement, len(ids))
 		for i, id := range ids {

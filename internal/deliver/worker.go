@@ -42,6 +42,8 @@ type Worker struct {
 	senders          sync.WaitGroup
 	failed           chan error
 	failOnce         sync.Once
+	stopping         sync.Once
+	stopped          error // how Stop ended
 	others           watched // recovery's alone, once Start has returned
 
 	mu      sync.Mutex
@@ -182,8 +184,21 @@ func (w *Worker) poke() {
 // Stop finishes what is on the wire, returns leases that are not, flushes the
 // settles and ends the worker. When ctx ends first, connections before their
 // dot are dropped; what has sent its dot is waited for a moment longer, and
-// what has no answer then is left to the journal.
+// what has no answer then is left to the journal. A worker that has not started
+// has nothing to stop; a second call waits for the first and says the same.
 func (w *Worker) Stop(ctx context.Context) error {
+	w.stopping.Do(func() {
+		if w.settler == nil {
+			return
+		}
+		if err := w.stop(ctx); err != nil {
+			w.stopped = fmt.Errorf("stop worker: %w", err)
+		}
+	})
+	return w.stopped
+}
+
+func (w *Worker) stop(ctx context.Context) error {
 	w.endLife()
 	release := context.AfterFunc(ctx, w.endWork)
 	defer release()
@@ -222,11 +237,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 		errs = append(errs, w.c.Ledger.EndWorker(end, w.id))
 		cancel()
 	}
-	errs = append(errs, w.closeHops(), w.journal.Close())
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("stop worker: %w", err)
-	}
-	return nil
+	return errors.Join(append(errs, w.closeHops(), w.journal.Close())...)
 }
 
 func (w *Worker) closeHops() error {

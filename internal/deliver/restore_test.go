@@ -1,0 +1,221 @@
+package deliver_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver"
+	"github.com/postledger/postledger/internal/deliver/journal"
+	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/ledger/ledgertest"
+	"github.com/postledger/postledger/internal/testserver"
+	"github.com/postledger/postledger/internal/transport/transporttest"
+)
+
+// backup is a database that can be saved and put back as it was. Nothing is
+// connected to it meanwhile.
+type backup struct {
+	url           string
+	save, putBack func(t *testing.T)
+}
+
+func sqliteBackup(t *testing.T) backup {
+	dir := t.TempDir()
+	file, saved := filepath.Join(dir, "ledger.db"), filepath.Join(dir, "saved.db")
+	return backup{
+		url: "sqlite://" + file,
+		save: func(t *testing.T) {
+			t.Helper()
+			db, err := sql.Open("sqlite", file)
+			must(t, err)
+			defer db.Close()
+			_, err = db.ExecContext(t.Context(), `VACUUM INTO '`+saved+`'`)
+			must(t, err)
+		},
+		putBack: func(t *testing.T) {
+			t.Helper()
+			must(t, os.RemoveAll(file+"-wal"))
+			must(t, os.RemoveAll(file+"-shm"))
+			must(t, os.Rename(saved, file))
+		},
+	}
+}
+
+func postgresBackup(t *testing.T) backup {
+	server := testserver.PrivatePostgres(t)
+	u, err := url.Parse(server.AdminURL())
+	must(t, err)
+	name := u.Path[1:]
+	u.Path = "/postgres"
+	run := func(t *testing.T, statements ...string) {
+		t.Helper()
+		c, err := pgx.Connect(t.Context(), u.String())
+		must(t, err)
+		defer c.Close(context.Background())
+		for _, s := range statements {
+			_, err := c.Exec(t.Context(), s)
+			must(t, err)
+		}
+	}
+	return backup{
+		url:  server.URL(),
+		save: func(t *testing.T) { t.Helper(); run(t, `CREATE DATABASE saved TEMPLATE `+name) },
+		putBack: func(t *testing.T) {
+			t.Helper()
+			run(t, `DROP DATABASE `+name+` WITH (FORCE)`, `ALTER DATABASE saved RENAME TO `+name)
+		},
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reopen opens the rig's ledger again.
+func (r *rig) reopen(url string) {
+	r.t.Helper()
+	r.Ledger = openLedger(r.t, url)
+}
+
+// Invariant 17: a ledger that was put back from before a thousand messages
+// left sends none of them again, also when the marking is killed in between.
+func TestARestoredLedgerSendsNothingTwice(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*testing.T) backup{"sqlite": sqliteBackup, "postgres": postgresBackup} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := prepare(t)
+			r := newRig(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, b.url) }, transporttest.HopConfig{}, nil)
+			var ids []postledger.ID
+			for range 2 { // two pages of a marking
+				var batch []ledger.NewMessage
+				for range 600 {
+					m := r.Message([]string{fmt.Sprintf("old%d@x.example", len(ids))}, ledgertest.WithLane(postledger.LaneBulk))
+					ids, batch = append(ids, m.Deliveries[0].ID), append(batch, m)
+				}
+				_, err := r.Accept(t.Context(), r.Request(batch...))
+				must(t, err)
+			}
+			must(t, r.Ledger.Close())
+			b.save(t)
+
+			config := childConfig{Database: b.url, JournalDir: r.dir}
+			first := startChild(t, config, "")
+			r.until("all have left", func() bool { return len(r.hop.Accepted()) == len(ids) })
+			first.stop()
+			b.putBack(t)
+
+			startChild(t, config, "recovery_read:2").waitKilled()
+			r.reopen(b.url)
+			if s, err := r.ReadState(t.Context()); err != nil || !s.Restoring {
+				t.Fatalf("after a marking that was killed: %+v %v", s, err)
+			}
+			next := startChild(t, config, "")
+			fresh := r.Send([]string{"new@x.example"})
+			if d := r.settled(fresh...)[0]; d.Status != postledger.StatusSent {
+				t.Errorf("accepted after it: %s/%s", d.Status, d.Reason)
+			}
+			next.stop()
+			startChild(t, config, "").stop() // and a restart later changes nothing
+
+			for _, id := range ids {
+				if d := r.Row(id); d.Status != postledger.StatusUnconfirmed || d.Reason != postledger.ReasonRestored {
+					t.Fatalf("%s is %s/%s", d.Address, d.Status, d.Reason)
+				}
+			}
+			copies := r.copies()
+			for to, n := range copies {
+				if n != 1 {
+					t.Errorf("%s has %d copies", to, n)
+				}
+			}
+			if len(copies) != len(ids)+1 {
+				t.Errorf("%d addresses at the hop, want %d", len(copies), len(ids)+1)
+			}
+			if s, err := r.ReadState(t.Context()); err != nil || s.Restoring || s.RestoredAt.IsZero() {
+				t.Errorf("state %+v %v", s, err)
+			}
+		})
+	}
+}
+
+// An operator's marking may be interrupted and run again.
+func TestMarkRestoredAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, open ledgertest.Opener) {
+		r := newRig(t, open, transporttest.HopConfig{}, nil)
+		ids := r.Send([]string{"a@x.example", "b@x.example"})
+		now, err := r.Now(t.Context())
+		must(t, err)
+		if _, err := deliver.MarkRestored(t.Context(), interrupted{r.Ledger}, now); err == nil {
+			t.Fatal("an interrupted marking reported no error")
+		}
+		if got := r.LeaseN(10); len(got) != 0 {
+			t.Fatalf("%d leased from a ledger that is being marked", len(got))
+		}
+		if n, err := deliver.MarkRestored(t.Context(), r.Ledger, now); err != nil || n != len(ids) {
+			t.Errorf("marked %d, %v", n, err)
+		}
+		for _, d := range r.settled(ids...) {
+			if d.Status != postledger.StatusUnconfirmed || d.Reason != postledger.ReasonRestored {
+				t.Errorf("row %+v", d)
+			}
+		}
+	})
+}
+
+// interrupted is a ledger that goes away between two steps of a marking.
+type interrupted struct{ deliver.RestoreLedger }
+
+func (interrupted) Settle(context.Context, []ledger.Settlement) ([]ledger.Settled, error) {
+	return nil, errors.New("gone")
+}
+
+// A journal whose worker never wrote its row is no proof of another future:
+// its process ended between the two, or is between them now.
+func TestAJournalWithoutARowProvesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, open ledgertest.Opener) {
+		r := newRig(t, open, transporttest.HopConfig{}, nil)
+		state, err := r.ReadState(t.Context())
+		must(t, err)
+		dead, err := journal.Create(r.dir, journal.Owner{Ledger: state.LedgerID, Worker: r.NewID()}, 1)
+		must(t, err)
+		must(t, dead.Abandon())
+		alive, err := journal.Create(r.dir, journal.Owner{Ledger: state.LedgerID, Worker: r.NewID()}, 1)
+		must(t, err)
+		t.Cleanup(func() { must(t, alive.Close()) })
+
+		id := r.Send([]string{"a@x.example"})[0]
+		r.tune = func(c *deliver.Config) { c.Ledger = rowless{r.Ledger} }
+		if err := r.startFails(); err == nil {
+			t.Fatal("started without its row")
+		}
+		r.tune = nil
+		r.start()
+		if d := r.settled(id)[0]; d.Status != postledger.StatusSent {
+			t.Errorf("%s/%s", d.Status, d.Reason)
+		}
+		if _, err := os.Stat(dead.Path()); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the dead one's journal is still there: %v", err)
+		}
+		if _, err := os.Stat(alive.Path()); err != nil {
+			t.Errorf("the living one's journal: %v", err)
+		}
+	})
+}
+
+// rowless is a ledger that cannot write a worker's row.
+type rowless struct{ *ledger.Ledger }
+
+func (rowless) StartWorker(context.Context, ledger.Worker) error { return errors.New("away") }
