@@ -216,10 +216,14 @@ func memberPath(path, name string, known bool) string {
 	if !known {
 		name = safeName(name)
 	}
-	if path == "" {
+	switch {
+	case path == "":
 		return name
+	case name == "":
+		return path
+	default:
+		return path + "." + name
 	}
-	return path + "." + name
 }
 
 func (d *decoder) name() (string, error) {

@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,19 +43,18 @@ type world struct {
 	factory *hop.Factory
 	log     *logBuffer
 
-	app, other            postledger.App
-	send, read, content   string // the app's keys, each with one scope
-	foreign               string // the other app's, with every scope of an app's key
-	admin, audit          string // operators'
-	profile               postledger.Profile
-	clock                 *clock
-	notReady              error
-	worker                postledger.ID
-	mu                    sync.Mutex
-	woke                  []ledger.ClaimKey
-	changed               int
-	beforeAccept          func()
-	operatorID, contentID postledger.ID
+	app, other          postledger.App
+	send, read, content string // the app's keys, each with one scope
+	foreign             string // the other app's, with every scope of an app's key
+	admin, audit        string // operators'
+	profile             postledger.Profile
+	clock               *clock
+	notReady            error
+	worker              postledger.ID
+
+	mu      sync.Mutex
+	woke    []ledger.ClaimKey
+	changed int
 }
 
 // logBuffer takes the log of several goroutines.
@@ -92,9 +93,16 @@ func (c *clock) advance(d time.Duration) {
 	c.add += d
 }
 
-func sqlite(t *testing.T) *world {
+func sqlite(t *testing.T, change ...func(*api.Config)) *world {
 	t.Helper()
-	return newWorld(t, "sqlite://"+filepath.Join(t.TempDir(), "ledger.db"))
+	return newWorld(t, "sqlite://"+filepath.Join(t.TempDir(), "ledger.db"), change...)
+}
+
+// manySources makes each request come from another source: the limit on failed
+// logins then never applies.
+func manySources(c *api.Config) {
+	var n atomic.Int64
+	c.Source = func(*http.Request) string { return strconv.FormatInt(n.Add(1), 10) }
 }
 
 // backends runs a test on each database.

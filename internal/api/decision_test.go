@@ -1,0 +1,182 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/postledger/postledger"
+)
+
+// statusOf is a message's state as its app sees it.
+func (w *world) statusOf(id postledger.ID) string {
+	w.t.Helper()
+	return w.call("GET", "/v1/messages/"+id.String(), w.read, nil).want(http.StatusOK).text("status")
+}
+
+func TestCancelMessage(t *testing.T) {
+	backends(t, func(t *testing.T, w *world) {
+		id := w.sent(letter("a@in.test", "b@in.test"))
+		a := w.call("POST", "/v1/messages/"+id.String()+"/cancel", w.send, nil).want(http.StatusOK)
+		if a.number("canceled") != 2 || a.number("on_the_wire") != 0 || w.statusOf(id) != "canceled" {
+			t.Errorf("answer %s", a.body)
+		}
+		v := w.call("GET", "/v1/messages/"+id.String(), w.read, nil)
+		if v.text("deliveries", 0, "reason") != "canceled_by_app" || v.text("deliveries", 0, "events", 0, "kind") != "canceled" ||
+			!strings.HasPrefix(v.text("deliveries", 0, "events", 0, "actor"), "app key ") {
+			t.Errorf("message %s", v.body)
+		}
+		if e, ok := w.lastAudit("message.cancel"); !ok || e.TargetID != id.String() || e.Result != "done" {
+			t.Errorf("line %+v", e)
+		}
+		// Again: nothing is left to do.
+		a = w.call("POST", "/v1/messages/"+id.String()+"/cancel", w.send, nil).want(http.StatusOK)
+		if a.number("canceled") != 0 {
+			t.Errorf("answer %s", a.body)
+		}
+		// On the wire it is a wish.
+		id = w.sent(letter())
+		leased := w.lease(postledger.LaneImmediate, 1)
+		a = w.call("POST", "/v1/messages/"+id.String()+"/cancel", w.admin, nil).want(http.StatusAccepted)
+		if a.number("on_the_wire") != 1 || w.statusOf(id) != "sending" {
+			t.Errorf("answer %s", a.body)
+		}
+		w.settles(leased, postledger.StatusSent, postledger.ReasonSandbox)
+		if w.statusOf(id) != "sent" {
+			t.Errorf("the wire's outcome did not win: %s", w.statusOf(id))
+		}
+	})
+}
+
+func TestCancelBatchAndByFilter(t *testing.T) {
+	w := sqlite(t)
+	post := func() string {
+		return w.call("POST", "/v1/batches", w.send, map[string]any{"messages": []any{letter(), letter("bob@in.test")}}).want(http.StatusAccepted).text("batch_id")
+	}
+	a := w.call("POST", "/v1/batches/"+post()+"/cancel", w.send, nil).want(http.StatusOK)
+	if a.number("canceled") != 2 {
+		t.Errorf("answer %s", a.body)
+	}
+	post()
+	ref := w.sent(with(letter("cy@in.test"), "ref", map[string]any{"scope": "order", "id": "1"}))
+	for body, n := range map[string]int{`{"ref_scope":"order","ref_id":"1"}`: 1, `{"recipient":"BOB@in.test"}`: 1, `{"lane":"bulk"}`: 1} {
+		if body == `{"lane":"bulk"}` {
+			continue // after the others: they are met in any order
+		}
+		if a := w.call("POST", "/v1/messages/cancel", w.send, body).want(http.StatusOK); a.number("canceled") != n {
+			t.Errorf("%s: %s", body, a.body)
+		}
+	}
+	if a := w.call("POST", "/v1/messages/cancel", w.send, `{"lane":"bulk"}`).want(http.StatusOK); a.number("canceled") != 1 {
+		t.Errorf("lane: %s", a.body)
+	}
+	if w.statusOf(ref) != "canceled" {
+		t.Error("the message with the reference was not canceled")
+	}
+	w.sent(letter())
+	if a := w.call("POST", "/v1/messages/cancel", w.send, `{"all":true}`).want(http.StatusOK); a.number("canceled") != 1 {
+		t.Errorf("all: %s", a.body)
+	}
+}
+
+// Invariant 11: a filter that is empty, null, misspelt or wrong decides nothing.
+func TestDecisionsFailClosed(t *testing.T) {
+	w := sqlite(t)
+	id := w.sent(letter())
+	for body, want := range map[string]string{
+		`{}`: "empty", `{"all":false}`: "empty", `null`: "null", ``: "json", `{"ids":[]}`: "ids empty", `{"ids":null}`: "ids null",
+		`{"recipient":""}`: "empty", `{"recipient":null}`: "recipient null", `{"recipent":"a@in.test"}`: "recipent unknown",
+		`{"batch":""}`: "empty", `{"batch":"x"}`: "batch syntax", `{"message":null}`: "message null", `{"lane":"fast","all":true}`: "lane range",
+		`{"since":"","all":true}`: "since syntax", `{"ref_scope":"order"}`: "empty", `{"app":"` + w.app.ID.String() + `"}`: "empty",
+		`{"recipient":"a@in.test","recipient":""}`: "recipient duplicate",
+	} {
+		a := w.call("POST", "/v1/messages/cancel", w.send, body).refused("bad_input", want)
+		_ = a
+		filter := body
+		if filter == "" {
+			filter = "7"
+		}
+		w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"sent","filter":`+filter+`}`)
+	}
+	w.call("POST", "/v1/messages/cancel", w.admin, `{}`).refused("bad_input", "empty")
+	w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"sent"}`).refused("bad_input", "filter empty")
+	w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"forget","filter":{"all":true}}`).refused("bad_input", "action unknown")
+	w.call("POST", "/v1/deliveries/resolve", w.admin, `{"filter":{"all":true}}`).refused("bad_input", "action unknown")
+	if w.statusOf(id) != "queued" {
+		t.Errorf("the message is %s", w.statusOf(id))
+	}
+}
+
+func TestResolve(t *testing.T) {
+	w := sqlite(t)
+	first, second := w.sent(letter()), w.sent(letter("bob@in.test"))
+	canceled := w.sent(letter("cy@in.test"))
+	w.settles(w.lease(postledger.LaneImmediate, 10), postledger.StatusUnconfirmed, postledger.ReasonNoAnswer)
+	if w.statusOf(first) != "unconfirmed" {
+		t.Fatal("not unconfirmed")
+	}
+	w.call("POST", "/v1/messages/"+canceled.String()+"/cancel", w.send, nil).want(http.StatusAccepted)
+	resolve := func(action, filter string) *answer {
+		return w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"`+action+`","filter":`+filter+`}`).want(http.StatusOK)
+	}
+	if a := resolve("sent", `{"message":"`+first.String()+`"}`); a.number("resolved") != 1 || w.statusOf(first) != "sent" {
+		t.Errorf("answer %s", a.body)
+	}
+	w.mu.Lock()
+	w.woke = nil
+	w.mu.Unlock()
+	a := resolve("resend", `{"app":"`+w.app.ID.String()+`"}`)
+	if a.number("resolved") != 1 || a.number("unchanged") != 1 || w.statusOf(second) != "queued" || w.statusOf(canceled) != "unconfirmed" {
+		t.Errorf("answer %s", a.body)
+	}
+	w.mu.Lock()
+	if len(w.woke) != 1 || w.woke[0].Profile != w.profile.ID {
+		t.Errorf("woke %+v", w.woke)
+	}
+	w.mu.Unlock()
+	v := w.call("GET", "/v1/messages/"+second.String(), w.read, nil)
+	if v.at("deliveries", 0, "resent") != true || v.text("deliveries", 0, "reason") != "resend" {
+		t.Errorf("message %s", v.body)
+	}
+	if e, ok := w.lastAudit("deliveries.resolve.resend"); !ok || e.APIKeyID.IsZero() {
+		t.Errorf("line %+v", e)
+	}
+}
+
+func TestResend(t *testing.T) {
+	w := sqlite(t)
+	id := w.sent(letter("a@in.test", "b@in.test"))
+	path := "/v1/messages/" + id.String() + "/resend"
+	w.call("POST", path, w.send, `{}`).refused("not_resendable")
+	leased := w.lease(postledger.LaneImmediate, 2)
+	w.settles(leased[:1], postledger.StatusSent, postledger.ReasonSandbox)
+	w.settles(leased[1:], postledger.StatusFailed, postledger.ReasonRejectedRecipient)
+	a := w.call("POST", path, w.send, `{}`, "Idempotency-Key", "again").want(http.StatusAccepted)
+	v := w.call("GET", "/v1/messages/"+a.text("id"), w.read, nil).want(http.StatusOK)
+	if v.text("resend_of") != id.String() || v.number("recipients") != 1 || v.text("deliveries", 0, "address") != leased[1].Address {
+		t.Errorf("message %s", v.body)
+	}
+	b := w.call("POST", path, w.send, `{"idempotency_key":"again"}`).want(http.StatusAccepted)
+	if b.text("id") != a.text("id") || b.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("replay %s", b.body)
+	}
+	c := w.call("POST", path, w.admin, `{"deliveries":["`+leased[0].ID.String()+`"],"deadline":60}`).want(http.StatusAccepted)
+	if v := w.call("GET", "/v1/messages/"+c.text("id"), w.read, nil).want(http.StatusOK); v.text("expires_at") == "" || v.text("app_id") != w.app.ID.String() {
+		t.Errorf("message %s", v.body)
+	}
+	w.call("POST", path, w.send, `{"deliveries":[]}`).refused("bad_input", "deliveries empty")
+	w.call("POST", path, w.send, `{"deliveries":["`+w.ledger.NewID().String()+`"]}`).refused("bad_input", "deliveries[0] unknown")
+	w.call("POST", path, w.send, ``).refused("bad_input", "json")
+}
+
+func TestMessageShowsItsHistory(t *testing.T) {
+	w := sqlite(t)
+	id := w.sent(letter())
+	w.settles(w.lease(postledger.LaneImmediate, 1), postledger.StatusFailed, postledger.ReasonRejectedRecipient)
+	a := w.call("GET", "/v1/messages/"+id.String(), w.read, nil).want(http.StatusOK)
+	if a.text("status") != "failed" || a.number("deliveries", 0, "attempts") != 1 || a.text("settled_at") == "" ||
+		a.text("deliveries", 0, "response") != "550 5.1.1 {rcpt} is not here" || a.text("deliveries", 0, "events", 0, "phase") != "rcpt" ||
+		a.number("deliveries", 0, "events", 0, "code") != 550 || a.text("failures", 0, "reason") != "rejected_recipient" {
+		t.Errorf("message %s", a.body)
+	}
+}
