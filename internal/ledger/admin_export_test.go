@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"fmt"
 	"strings"
 )
@@ -91,4 +92,18 @@ func (l *Ledger) ExplainList(ctx context.Context, messages bool, f Filter, p Pag
 		return err
 	})
 	return out, err
+}
+
+// DecodeCursor reads a cursor of a list of deliveries, for any filter, and
+// writes it again.
+func DecodeCursor(text string) (string, error) {
+	var filter [filterHashSize]byte
+	if b, err := base64.RawURLEncoding.DecodeString(text); err == nil && len(b) == cursorSize {
+		copy(filter[:], b[3:])
+	}
+	p, err := decodePlace(listDeliveries, text, filter)
+	if err != nil {
+		return "", err
+	}
+	return p.encode(listDeliveries), nil
 }

@@ -75,8 +75,9 @@ func decodePlace(kind listKind, cursor string, filter [filterHashSize]byte) (pla
 	if cursor == "" {
 		return p, nil
 	}
+	// The decoder skips line breaks; the length tells.
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) != cursorSize || b[0] != cursorVersion || b[1] != byte(kind) || b[2] > 1 {
+	if err != nil || len(b) != cursorSize || len(cursor) != base64.RawURLEncoding.EncodedLen(cursorSize) || b[0] != cursorVersion || b[1] != byte(kind) || b[2] > 1 {
 		return p, ErrBadCursor
 	}
 	p.newer = b[2] == 1

@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"encoding/base64"
+	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -54,6 +56,31 @@ func TestMessageStatusIsSettledWithItsDeliveries(t *testing.T) {
 		}
 		if sum != len(ds) || len(s.Failures) > ledger.MaxFailures {
 			t.Fatalf("%v: counts %v, %d failures", statuses, s.Counts, len(s.Failures))
+		}
+	})
+}
+
+// Every text is a cursor that reads back as itself, or ErrBadCursor.
+func FuzzCursor(f *testing.F) {
+	cursor := make([]byte, 43)
+	cursor[0], cursor[1] = 1, 'd'
+	f.Add(base64.RawURLEncoding.EncodeToString(cursor))
+	cursor[2] = 1
+	f.Add(base64.RawURLEncoding.EncodeToString(cursor))
+	f.Add("\n" + base64.RawURLEncoding.EncodeToString(cursor))
+	f.Add("x")
+	f.Add("AWQA=")
+	if _, err := ledger.DecodeCursor(base64.RawURLEncoding.EncodeToString(cursor)); err != nil {
+		f.Fatalf("the seed is no cursor: %v", err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		again, err := ledger.DecodeCursor(text)
+		switch {
+		case errors.Is(err, ledger.ErrBadCursor):
+		case err != nil:
+			t.Fatal(err)
+		case text != "" && again != text:
+			t.Fatalf("%q reads as %q", text, again)
 		}
 	})
 }
