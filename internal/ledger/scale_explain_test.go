@@ -130,14 +130,14 @@ func newPlanned(t *testing.T, url string, shared int) *planned {
 func (p *planned) backlog(from, to int) []fill {
 	first := func(n int) int { return p.shared + n/3 - n/3%10 }
 	return []fill{
-		{from, to, p.App.ID, p.Profile.ID, postledger.LaneBulk, postledger.StatusQueued, 1, fillDue()},
-		{first(from), first(to), p.App.ID, p.Profile.ID, postledger.LaneImmediate, postledger.StatusQueued, 10, fillDue()},
+		{from, to, p.App.ID, p.Profile.ID, postledger.LaneBulk, postledger.StatusQueued, 1, fillDue(), false},
+		{first(from), first(to), p.App.ID, p.Profile.ID, postledger.LaneImmediate, postledger.StatusQueued, 10, fillDue(), false},
 	}
 }
 
 // history is what was sent before.
 func (p *planned) history(n int) fill {
-	return fill{1_000_000, 1_000_000 + n, p.App.ID, p.Profile.ID, postledger.LaneBulk, postledger.StatusSent, 1, fillDue()}
+	return fill{1_000_000, 1_000_000 + n, p.App.ID, p.Profile.ID, postledger.LaneBulk, postledger.StatusSent, 1, fillDue(), false}
 }
 
 // node is a step of PostgreSQL's plan.

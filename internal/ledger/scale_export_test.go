@@ -21,6 +21,7 @@ type Statement struct {
 type Trace struct {
 	l    *Ledger
 	mu   sync.Mutex
+	on   bool
 	sent []Statement
 }
 
@@ -55,10 +56,11 @@ func (tr *Trace) Of(fn func()) []Statement {
 		w.stmts.mu.Unlock()
 	}
 	tr.mu.Lock()
-	tr.sent = nil
+	tr.on, tr.sent = true, nil
 	tr.mu.Unlock()
 	fn()
 	tr.mu.Lock()
+	tr.on = false
 	out := tr.sent
 	tr.mu.Unlock()
 	if w := tr.l.writer; w != nil {
@@ -73,7 +75,9 @@ func (tr *Trace) Of(fn func()) []Statement {
 
 func (tr *Trace) add(s Statement) {
 	tr.mu.Lock()
-	tr.sent = append(tr.sent, s)
+	if tr.on {
+		tr.sent = append(tr.sent, s)
+	}
 	tr.mu.Unlock()
 }
 
