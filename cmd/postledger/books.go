@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/app"
-	"github.com/postledger/postledger/internal/blob"
 	"github.com/postledger/postledger/internal/blob/dir"
 	"github.com/postledger/postledger/internal/ledger"
 )
@@ -40,7 +38,7 @@ func (c *booksCmd) Run(e *env) (err error) {
 			return err
 		}
 		defer store.Close()
-		list = blobLister(store)
+		list = app.ListBlobs(store)
 	}
 	report, err := l.Books(e.ctx, list)
 	if err != nil {
@@ -53,20 +51,6 @@ func (c *booksCmd) Run(e *env) (err error) {
 		return errDifference
 	}
 	return nil
-}
-
-func blobLister(store blob.Store) ledger.BlobLister {
-	return func(ctx context.Context, prefix, after string, limit int) ([]ledger.StoredBlob, error) {
-		page, err := store.List(ctx, prefix, after, limit)
-		if err != nil {
-			return nil, err
-		}
-		out := make([]ledger.StoredBlob, len(page))
-		for i, b := range page {
-			out[i] = ledger.StoredBlob{Key: b.Key, Modified: b.Modified}
-		}
-		return out, nil
-	}
 }
 
 // booksJSON is a report for programs.

@@ -19,6 +19,7 @@ type keysCmd struct {
 	Ls         keysLsCmd         `cmd:"" help:"List API keys, directly from the database."`
 	Revoke     keysRevokeCmd     `cmd:"" help:"End an API key, directly in the database."`
 	Encryption keysEncryptionCmd `cmd:"" help:"Make an encryption key for the configuration."`
+	Dkim       keysDkimCmd       `cmd:"" name:"dkim" help:"Make a DKIM key, and print the DNS record that publishes it."`
 }
 
 type keysCreateCmd struct {
@@ -120,13 +121,25 @@ func (c *keysCreateCmd) app(e *env, l *ledger.Ledger) (postledger.ID, error) {
 		return postledger.ID{}, err
 	case !c.NewApp:
 		return postledger.ID{}, fmt.Errorf("--app: there is no app %q (make it with `postledger apps create`, or add --new-app)", c.App)
-	case strings.TrimSpace(c.App) != c.App || len(c.App) > 255 || printable(c.App) != c.App:
-		return postledger.ID{}, usage("--app: a name has 1 to 255 bytes, no control characters and no space around it")
+	case !appName(c.App):
+		return postledger.ID{}, usage("--app: a name has 1 to 63 of a-z, 0-9, '.', '_' and '-', begins with a letter or digit, and is no id")
 	}
 	made := postledger.App{ID: l.NewID(), Name: c.App}
 	a := audit(l, "app.create", "app", made.ID.String())
 	a.AppID = made.ID
 	return made.ID, l.CreateApp(e.ctx, made, a)
+}
+
+// appName is the rule that the API has for names of apps.
+func appName(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || r != '.' && r != '_' && r != '-') {
+			return false
+		}
+	}
+	_, err := postledger.ParseID(s)
+	return s != "" && len(s) <= 63 && err != nil
 }
 
 // tokenSink decides where a secret goes before it is made. It never goes into

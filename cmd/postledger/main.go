@@ -59,6 +59,14 @@ func run(args []string) int {
 		kong.Description("Postledger sends the mail of your applications and accounts for every recipient.\n\nExit codes: 0 done, 1 failed or a difference was found, 2 wrong command line or configuration."),
 		kong.Exit(func(code int) { exit, exited = code, true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "server", Title: "Server:"},
+			{Key: "database", Title: "Directly on the database (--config):"},
+			{Key: "client", Title: "Over HTTP (--server, " + keyVariable + "):"},
+			{Key: "other", Title: "Other:"},
+			{Key: "smtp", Title: "Transport smtp:"},
+			{Key: "dkim", Title: "DKIM:"},
+		}),
 		kong.Vars{"config_path": config.DefaultPath},
 	)
 	if err != nil {
@@ -88,7 +96,7 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "postledger:", err)
 		return exitUsage
 	default:
-		fmt.Fprintln(os.Stderr, "postledger:", err)
+		fmt.Fprintln(os.Stderr, "postledger:", explain(err))
 		return exitFailed
 	}
 }

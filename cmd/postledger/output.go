@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,12 +13,17 @@ import (
 	"golang.org/x/term"
 )
 
-// printJSON writes one indented value.
+// printJSON writes one indented value. A time that does not apply is null.
 func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte(`"0001-01-01T00:00:00Z"`), []byte("null")))
+	return err
 }
 
 // table writes rows under a header, in columns. Text that came from elsewhere
