@@ -33,7 +33,8 @@ type Attachment struct {
 	Size   *int64 `json:"size,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
 	// Open yields the content from its beginning each time it is called: once
-	// for each try. The content is closed when it was read.
+	// for each try. The content is closed when it was read. One that yields
+	// nothing for 30 seconds is given up by the server (ErrRequestTimeout).
 	Open func() (io.ReadCloser, error) `json:"-"`
 	// Reader yields the content once. A request that failed after something of
 	// it was read is not tried again, and fails with an *OnceError. It is not

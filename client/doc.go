@@ -31,7 +31,8 @@
 //     most 64 MiB are kept in memory, of a refusal 256 KiB. A try in which
 //     nothing moves for DefaultStall has failed. No goroutine outlives a call.
 //   - Quiet. The key is in no error, no log and no printed Client; errors hold
-//     no address, subject or body. Redirects are not followed.
+//     no address, subject or body, unless what stands between client and server
+//     answered with one. Redirects are not followed.
 //
 // # Lists
 //
