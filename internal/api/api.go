@@ -53,7 +53,7 @@ func build(c Config) *server {
 	s.keys = newKeyCache(s.Now)
 	s.rates = newBuckets(rate.Limit(max(1, c.KeyRate)), max(1, c.KeyBurst), s.Now)
 	s.failures = newFailures(s.Now)
-	s.memory = semaphore.NewWeighted(bodyBudget)
+	s.memory = semaphore.NewWeighted(s.BodyMemory)
 	s.api = humago.New(s.mux, s.humaConfig())
 	s.schemas().RegisterTypeAlias(reflect.TypeFor[postledger.ID](), reflect.TypeFor[uuid]())
 	s.postMessageRoute()

@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// stallTimeout is how long a body may stop coming.
-const stallTimeout = 30 * time.Second
-
 // decodeJSON reads the request's body into v.
 func (c *call) decodeJSON(v any) error {
 	body, err := c.jsonBody(c.route.maxBody)
@@ -57,24 +54,31 @@ func (c *call) body(limit int64) io.Reader {
 
 // stream bounds the stalls only: what reads it has limits of its own.
 func (c *call) stream(body io.Reader) io.Reader {
-	return &stalling{r: body, rc: http.NewResponseController(c.w)}
+	return &stalling{r: body, rc: http.NewResponseController(c.w), limit: c.stall}
 }
 
 // stalling moves the connection's read deadline along while a body comes: a
 // large upload may take its time, and one that stops does not hold anything.
 type stalling struct {
-	r    io.Reader
-	rc   *http.ResponseController
-	next time.Time
+	r     io.Reader
+	rc    *http.ResponseController
+	limit time.Duration
+	next  time.Time
 }
 
 func (s *stalling) Read(b []byte) (int, error) {
 	if now := time.Now(); now.After(s.next) {
 		// Not supported by every ResponseWriter; then the server's own apply.
-		_ = s.rc.SetReadDeadline(now.Add(stallTimeout))
-		s.next = now.Add(stallTimeout / 10)
+		_ = s.rc.SetReadDeadline(now.Add(s.limit))
+		s.next = now.Add(s.limit / 10)
 	}
-	return s.r.Read(b)
+	n, err := s.r.Read(b)
+	if errors.Is(err, io.EOF) {
+		// net/http goes on reading, to see the connection end. A deadline that
+		// passes then would end a request that waits for the wire.
+		_ = s.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 // readProblem is the refusal of a body that could not be read.

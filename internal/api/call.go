@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
@@ -19,6 +20,8 @@ type call struct {
 	// key and app are the caller's; app is zero for an operator.
 	key postledger.APIKey
 	app postledger.App
+	// stall is how long the body may stop coming.
+	stall time.Duration
 	// memory is what the body holds of the server's budget.
 	memory *reservation
 	// problem is the refusal that was answered, for the access log.

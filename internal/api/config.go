@@ -35,6 +35,11 @@ type Config struct {
 	// 200 and 400. Optional.
 	KeyRate  float64
 	KeyBurst int
+	// Stall is how long a body may stop coming; default 30 s. Optional.
+	Stall time.Duration
+	// BodyMemory bounds what the JSON of all requests holds at one time, in
+	// bytes; default 384 MiB, of which the largest request takes 96. Optional.
+	BodyMemory int64
 	// Now is the clock of limits and caches. Optional.
 	Now func() time.Time
 	// Log gets one line a request, without bodies and addresses. Optional.
@@ -136,6 +141,12 @@ func (c Config) optional() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Stall <= 0 {
+		c.Stall = 30 * time.Second
+	}
+	if c.BodyMemory <= 0 {
+		c.BodyMemory = 384 << 20
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -85,10 +85,14 @@ func TestDecisionsFailClosed(t *testing.T) {
 	id := w.sent(letter())
 	for body, want := range map[string]string{
 		`{}`: "empty", `{"all":false}`: "empty", `null`: "null", ``: "json", `{"ids":[]}`: "ids empty", `{"ids":null}`: "ids null",
-		`{"recipient":""}`: "empty", `{"recipient":null}`: "recipient null", `{"recipent":"a@in.test"}`: "recipent unknown",
-		`{"batch":""}`: "empty", `{"batch":"x"}`: "batch syntax", `{"message":null}`: "message null", `{"lane":"fast","all":true}`: "lane range",
+		`{"recipient":""}`: "recipient empty", `{"recipient":null}`: "recipient null", `{"recipent":"a@in.test"}`: "recipent unknown",
+		`{"batch":""}`: "batch empty", `{"batch":"x"}`: "batch syntax", `{"message":null}`: "message null", `{"lane":"fast","all":true}`: "lane range",
 		`{"since":"","all":true}`: "since syntax", `{"ref_scope":"order"}`: "empty", `{"app":"` + w.app.ID.String() + `"}`: "empty",
 		`{"recipient":"a@in.test","recipient":""}`: "recipient duplicate",
+		`{"all":true,"recipient":""}`:              "recipient empty", `{"all":true,"ids":[]}`: "ids empty", `{"all":true,"ids":[""]}`: "ids[0] empty",
+		`{"all":true,"batch":""}`: "batch empty", `{"all":true,"message":"00000000-0000-0000-0000-000000000000"}`: "message empty",
+		`{"all":true,"profile":""}`: "profile empty", `{"all":true,"lane":""}`: "lane empty", `{"all":true,"ref_id":""}`: "ref_id empty",
+		`{"all":true,"ref_scope":""}`: "ref_scope empty", `{"all":true,"until":"0001-01-01T00:00:00Z"}`: "until empty",
 	} {
 		a := w.call("POST", "/v1/messages/cancel", w.send, body).refused("bad_input", want)
 		_ = a

@@ -9,7 +9,9 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
 )
 
@@ -176,8 +178,26 @@ func (d *decoder) object(v reflect.Value, path string) error {
 		if path != "" {
 			at = path + "." + name
 		}
-		return d.value(v.FieldByIndex(fields[name]), at)
+		member := v.FieldByIndex(fields[name])
+		before := len(d.problems) + d.more
+		if err := d.value(member, at); err != nil {
+			return err
+		}
+		if before == len(d.problems)+d.more && nothing(v.Type().FieldByIndex(fields[name]), member) {
+			d.add(at, ruleEmpty, "is empty: leave it out if it is not meant")
+		}
+		return nil
 	})
+}
+
+// nothing reports a value that would be read as none where one was meant: any
+// id or time, and what is tagged as needing a value when it is given.
+func nothing(f reflect.StructField, v reflect.Value) bool {
+	switch f.Type {
+	case reflect.TypeFor[postledger.ID](), reflect.TypeFor[time.Time]():
+		return v.IsZero()
+	}
+	return f.Tag.Get("given") == "nonempty" && (v.IsZero() || (v.Kind() == reflect.Slice && v.Len() == 0))
 }
 
 // members reads an object's members up to its end; each, once, is handed to
@@ -264,8 +284,13 @@ func (d *decoder) list(v reflect.Value, path string) error {
 			return d.err()
 		}
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-		if err := d.value(v.Index(i), path+"["+strconv.Itoa(i)+"]"); err != nil {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		before := len(d.problems) + d.more
+		if err := d.value(v.Index(i), at); err != nil {
 			return err
+		}
+		if v.Type().Elem() == reflect.TypeFor[postledger.ID]() && v.Index(i).IsZero() && before == len(d.problems)+d.more {
+			d.add(at, ruleEmpty, "is empty")
 		}
 	}
 	if _, err = d.dec.Token(); err != nil {

@@ -71,7 +71,7 @@ var table = []Entry{
 	{codeNotSuppressed, http.StatusNotFound, "The address is not suppressed", "The address is not on the app's suppression list."},
 	{codeSandboxUnknown, http.StatusNotFound, "The sandbox does not have it", "The sandbox keeps the last messages only, in memory, and does not have this one."},
 	{codeMethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here", "The path exists with other methods; the Allow header lists them."},
-	{codeRequestTimeout, http.StatusRequestTimeout, "The request came too slowly", "The body stopped coming for 30 seconds."},
+	{codeRequestTimeout, http.StatusRequestTimeout, "The request came too slowly", "The body stopped coming for too long."},
 	{codeAppExists, http.StatusConflict, "An app has this name", "Names of apps are unique; the name of a removed app is free."},
 	{codeAppRemoved, http.StatusConflict, "The app was removed", "Nothing can be added to an app that was removed."},
 	{codeProfileExists, http.StatusConflict, "A profile has this name", "Names of profiles are unique; the name of a removed profile is free."},

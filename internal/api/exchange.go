@@ -8,9 +8,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
 )
 
@@ -70,7 +72,7 @@ func checkQuery(raw string) *Problem {
 		switch values := q[name]; {
 		case len(values) > 1:
 			f = field(safeName(name), accept.RuleDuplicate, "is given more than once")
-		case values[0] == "":
+		case meansNothing(values[0]):
 			f = field(safeName(name), ruleEmpty, "has no value: leave it out if it is not meant")
 		default:
 			continue
@@ -82,6 +84,19 @@ func checkQuery(raw string) *Problem {
 		}
 	}
 	return p
+}
+
+// meansNothing reports a value that would be read as none: the empty text, and
+// the id and the time whose Go values are zero.
+func meansNothing(v string) bool {
+	if v == "" {
+		return true
+	}
+	if id, err := postledger.ParseID(v); err == nil && id.IsZero() {
+		return true
+	}
+	t, err := time.Parse(time.RFC3339Nano, v)
+	return err == nil && t.IsZero()
 }
 
 func mapKeys[V any](m map[string]V) func(func(string) bool) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/postledger/postledger"
 )
@@ -104,6 +105,13 @@ func TestPreferWait(t *testing.T) {
 	a = w.call("POST", "/v1/messages", w.send, letter(), "Prefer", "wait=1").want(http.StatusAccepted)
 	if a.text("status") != "queued" {
 		t.Errorf("answer %s", a.body)
+	}
+	// What does not leave now is answered at once.
+	for _, later := range []map[string]any{with(letter(), "lane", "bulk"), with(letter(), "send_at", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))} {
+		a = w.call("POST", "/v1/messages", w.send, later, "Prefer", "wait=30").want(http.StatusAccepted)
+		if a.header.Get("Preference-Applied") != "" || a.text("status") != "" {
+			t.Errorf("answer %v %s", a.header, a.body)
+		}
 	}
 	// A waiter that cannot wait refuses nothing.
 	w.waiters.Close()

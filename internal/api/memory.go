@@ -8,11 +8,8 @@ import (
 )
 
 const (
-	// bodyBudget bounds what the JSON of requests holds at one time, of all
-	// requests together. Small ones are not counted: they are bounded by the
-	// number of connections.
-	bodyBudget = 384 << 20
-	// bodyStep is how much is read before more of the budget is taken.
+	// bodyStep is how much is read before more of the budget is taken. What is
+	// smaller is not counted: it is bounded by the number of connections.
 	bodyStep = 1 << 20
 	// bodyCost is how many bytes of memory one byte of JSON takes at most: the
 	// decoder's buffer, the raw value, and the value.

@@ -76,23 +76,20 @@ func (s *server) cancelBatch(ctx context.Context, c *call, in *batchInput) (canc
 type DecisionFilter struct {
 	All       bool            `json:"all,omitempty" doc:"Needed when nothing else narrows the filter: all that the caller may see."`
 	App       postledger.ID   `json:"app,omitzero" doc:"One app; for operators."`
-	Profile   string          `json:"profile,omitempty" doc:"A profile's name or id."`
-	IDs       []postledger.ID `json:"ids,omitempty" doc:"Deliveries, at most 1,000."`
+	Profile   string          `json:"profile,omitempty" given:"nonempty" doc:"A profile's name or id."`
+	IDs       []postledger.ID `json:"ids,omitempty" given:"nonempty" doc:"Deliveries, at most 1,000."`
 	Message   postledger.ID   `json:"message,omitzero"`
 	Batch     postledger.ID   `json:"batch,omitzero"`
-	RefScope  string          `json:"ref_scope,omitempty"`
-	RefID     string          `json:"ref_id,omitempty"`
-	Lane      postledger.Lane `json:"lane,omitempty" enum:"immediate,bulk"`
+	RefScope  string          `json:"ref_scope,omitempty" given:"nonempty"`
+	RefID     string          `json:"ref_id,omitempty" given:"nonempty"`
+	Lane      postledger.Lane `json:"lane,omitempty" given:"nonempty" enum:"immediate,bulk"`
 	Since     time.Time       `json:"since,omitzero" doc:"Accepted at this time or later."`
 	Until     time.Time       `json:"until,omitzero" doc:"Accepted before this time."`
-	Recipient string          `json:"recipient,omitempty" doc:"A whole address, in any spelling."`
+	Recipient string          `json:"recipient,omitempty" given:"nonempty" doc:"A whole address, in any spelling."`
 }
 
 // filter makes the ledger's filter for this caller.
 func (d *DecisionFilter) filter(ctx context.Context, s *server, c *call) (ledger.Filter, error) {
-	if d.IDs != nil && len(d.IDs) == 0 {
-		return ledger.Filter{}, field("ids", ruleEmpty, "is empty: leave it out if it is not meant")
-	}
 	narrow := len(d.IDs) > 0 || d.Profile != "" || !d.Message.IsZero() || !d.Batch.IsZero() || d.RefID != "" ||
 		d.Lane != "" || !d.Since.IsZero() || !d.Until.IsZero() || d.Recipient != "" || (c.operator() && !d.App.IsZero())
 	if !narrow && !d.All {

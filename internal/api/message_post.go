@@ -36,7 +36,7 @@ func (v *acceptedView) status() int {
 
 type postMessageInput struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"Makes a repetition harmless; bare, or a quoted structured-field string." example:"\"order-4711\""`
-	Prefer         string `header:"Prefer" doc:"wait=N, at most 30: answer when every delivery has settled or was deferred once, or after N seconds." example:"wait=10"`
+	Prefer         string `header:"Prefer" doc:"wait=N, at most 30: answer when every delivery has settled or was deferred once, or after N seconds. For immediate messages that are due." example:"wait=10"`
 }
 
 func (s *server) postMessageRoute() {
@@ -78,15 +78,23 @@ func (s *server) postMessage(ctx context.Context, c *call, _ *postMessageInput) 
 	if rec.Replayed {
 		c.w.Header().Set("Idempotent-Replayed", "true")
 	}
-	if wait > 0 {
+	if wait > 0 && s.leavesNow(r) {
 		s.waited(ctx, c, out, wait)
 	}
 	return out, nil
 }
 
+// leavesNow reports whether a message leaves as soon as it can: waiting is for
+// those only, and others are answered at once.
+func (s *server) leavesNow(r *accept.Request) bool {
+	return r.Lane != postledger.LaneBulk && !r.SendAt.After(s.Now())
+}
+
 // waited waits for the wire and adds how far the message has come. The message
 // is in the ledger: nothing that fails here may make the answer a refusal.
 func (s *server) waited(ctx context.Context, c *call, out *acceptedView, wait time.Duration) {
+	// Of a replay the files were not read, and the deadline of the body is set.
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := s.Waiter.Wait(limited, out.ID); err != nil && limited.Err() == nil {

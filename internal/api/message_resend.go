@@ -10,7 +10,7 @@ import (
 
 // resendRequest asks for a message to be sent again, as a new one.
 type resendRequest struct {
-	Deliveries []postledger.ID `json:"deliveries,omitempty" doc:"Which to send again: settled ones, but not unconfirmed. All that failed, when left out."`
+	Deliveries []postledger.ID `json:"deliveries,omitempty" given:"nonempty" doc:"Which to send again: settled ones, but not unconfirmed. All that failed, when left out."`
 	Actor      actorRequest    `json:"actor,omitzero" doc:"Who caused it, as you name them."`
 	Deadline   deadlineRequest `json:"deadline,omitzero" doc:"When it is not worth sending any more; the earlier deadline does not count."`
 	Key        string          `json:"idempotency_key,omitempty" doc:"Makes a repetition harmless. The header Idempotency-Key means the same."`
@@ -37,9 +37,6 @@ func (s *server) resend(ctx context.Context, c *call, in *resendInput, body *res
 	key, err := c.oneKey(body.Key)
 	if err != nil {
 		return nil, err
-	}
-	if body.Deliveries != nil && len(body.Deliveries) == 0 {
-		return nil, field("deliveries", ruleEmpty, "is empty: leave it out if all that failed are meant")
 	}
 	rec, err := s.Acceptor.Resend(ctx, c.caller(), &accept.ResendRequest{
 		Message: in.ID, Deliveries: body.Deliveries, Actor: postledger.Actor(body.Actor), Deadline: body.Deadline.Deadline, Key: key,

@@ -23,7 +23,7 @@ const (
 // answers where no operation is.
 func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w := &recorder{ResponseWriter: rw}
-	c := &call{requestID: s.requestID(r), w: w, memory: &reservation{budget: s.memory}}
+	c := &call{requestID: s.requestID(r), w: w, stall: s.Stall, memory: &reservation{budget: s.memory}}
 	defer c.memory.release()
 	ctx := withCall(r.Context(), c)
 	c.r = r.WithContext(ctx)
@@ -35,7 +35,10 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	// A deadline of the request before on this connection is none of this one's.
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Time{})
 	defer func() {
+		r.Pattern = c.r.Pattern // as ServeMux leaves it, for who counts by route
 		if v := recover(); v != nil {
 			s.panicked(ctx, c, w, v)
 		}
@@ -103,12 +106,7 @@ func (s *server) log(ctx context.Context, c *call, w *recorder, took time.Durati
 }
 
 // pattern names the route; what matched none has no name of ours.
-func (c *call) pattern() string {
-	if c.route == nil {
-		return ""
-	}
-	return c.route.method + " " + c.route.path
-}
+func (c *call) pattern() string { return c.r.Pattern }
 
 // maxRequestID bounds a caller's own request id.
 const maxRequestID = 128

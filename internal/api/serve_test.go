@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/api"
@@ -43,6 +44,43 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 	w.call("POST", "/v1/messages", w.send, big(33<<20), "Content-Type", "application/json").refused("request_too_large")
 	w.call("POST", "/v1/messages", w.send, big(11<<20), "Content-Type", "application/json").refused("bad_input", "text too_large")
+}
+
+// What all requests hold together is bounded; who comes too much is told so.
+func TestBodyMemoryIsBounded(t *testing.T) {
+	w := sqlite(t, func(c *api.Config) { c.BodyMemory = 8 << 20 })
+	big := with(letter(), "text", strings.Repeat("x", 9<<20))
+	if a := w.call("POST", "/v1/messages", w.send, big).refused("overloaded"); a.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	// What was taken is given back, also by those that were refused.
+	for range 5 {
+		w.call("POST", "/v1/messages", w.send, with(letter(), "text", strings.Repeat("x", 2<<20))).want(http.StatusAccepted)
+	}
+	// A batch gives back with each message.
+	var messages []any
+	for range 6 {
+		messages = append(messages, with(letter(), "text", strings.Repeat("x", 1<<20)))
+	}
+	w.call("POST", "/v1/batches", w.send, map[string]any{"messages": messages}).want(http.StatusAccepted)
+}
+
+// A body that stops coming ends the request.
+func TestStalledBodies(t *testing.T) {
+	w := sqlite(t, func(c *api.Config) { c.Stall = 100 * time.Millisecond })
+	message := attached(map[string]any{"name": "a.txt"})
+	body, ct := multipartBody(t, part{"message", message}, part{"attachment", strings.Repeat("x", 5000)})
+	for media, text := range map[string]string{"application/json": `{"text":"`, ct: body.String()[:body.Len()-1000]} {
+		pr, pw := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(pw, text) // and no more
+		}()
+		w.call("POST", "/v1/messages", w.send, pr, "Content-Type", media).refused("request_timeout")
+		must(t, pw.Close())
+	}
+	if left, err := w.blobs.List(t.Context(), "", "", 10); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
 }
 
 // endless yields one byte for ever.

@@ -308,6 +308,7 @@ func (w *world) do(req *http.Request) *answer {
 	if a.header.Get("X-Request-Id") == "" {
 		w.t.Errorf("%s %s: the answer has no request id", req.Method, req.URL.Path)
 	}
+	checkAnswer(w.t, req, a)
 	return a
 }
 
