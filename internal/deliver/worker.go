@@ -43,7 +43,7 @@ type Worker struct {
 	failed           chan error
 	failOnce         sync.Once
 	stopping         sync.Once
-	stopped          error // how Stop ended
+	stopped          error   // how Stop ended
 	others           watched // recovery's alone, once Start has returned
 
 	mu      sync.Mutex
