@@ -32,6 +32,8 @@ type Rule struct {
 	// Conn and Message, counted from 1, limit it to a connection and to a
 	// message on its connection; 0 is any.
 	Conn, Message int
+	// When, if set, decides last; it is asked with the hop's lock held.
+	When func() bool
 	// Times limits how often it acts; 0 is always.
 	Times int
 	Do    Action
@@ -86,7 +88,7 @@ type script struct {
 func (s *script) find(h happening) (Action, bool) {
 	for i := range s.rules {
 		r := &s.rules[i]
-		if r.matches(h) && (r.Times == 0 || s.used[i] < r.Times) {
+		if r.matches(h) && (r.Times == 0 || s.used[i] < r.Times) && (r.When == nil || r.When()) {
 			s.used[i]++
 			return r.Do, true
 		}
