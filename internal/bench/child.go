@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/pprof"
+
+	"github.com/postledger/postledger"
+)
+
+// childVerb makes this program a measured part of itself.
+const childVerb = "part"
+
+// job is what a part is told.
+type job struct {
+	URL     string // of the database
+	Sink    string // host:port
+	N       int
+	Clients int
+	// Run tells apart what the runs on one database write.
+	Run     int
+	Dir     string
+	Profile string // file for a CPU profile; "" takes none
+	World   world
+}
+
+// world is the app that Postledger's parts work for, its two profiles and its
+// API keys.
+type world struct {
+	App        postledger.ID
+	Main, Held postledger.Profile
+	Tokens     []string
+}
+
+// result is what a part answers.
+type result struct {
+	Seconds float64
+	// Self and Server are µs of CPU: of the part, and of its PostgreSQL backends.
+	Self, Server float64
+	// Peak is the part's largest resident size, in KiB.
+	Peak int
+	// Lease and Settle are the rows of one such transaction, on average.
+	Lease, Settle float64
+	World         world
+}
+
+// parts are the measured programs.
+func parts() map[string]func(*job) (result, error) {
+	return map[string]func(*job) (result, error){
+		"prepare":       prepare,
+		"load":          load,
+		"bulk":          bulk,
+		"accept":        acceptDirect,
+		"http":          acceptHTTP,
+		"floor-prepare": floorPrepare,
+		"floor-load":    floorLoad,
+		"floor-bulk":    floorBulk,
+		"bare-postgres": barePostgres,
+		"bare-sqlite":   bareSQLite,
+	}
+}
+
+func runChild(args []string, in io.Reader, out io.Writer) error {
+	if len(args) != 1 {
+		return errors.New("a part needs a name")
+	}
+	switch args[0] {
+	case sinkPart:
+		return serveSink(in, out)
+	case servePart:
+		return serveAPI(in, out)
+	}
+	part, ok := parts()[args[0]]
+	if !ok {
+		return fmt.Errorf("no part is called %s", args[0])
+	}
+	var j job
+	if err := json.NewDecoder(in).Decode(&j); err != nil {
+		return fmt.Errorf("read the job: %w", err)
+	}
+	if j.Profile != "" && args[0] != "http" {
+		f, err := os.Create(j.Profile)
+		if err != nil {
+			return fmt.Errorf("create profile: %w", err)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return fmt.Errorf("start profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	r, err := part(&j)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	if r.Peak, err = peakKiB(); err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(r)
+}
+
+// run runs a part in a process of its own.
+func run(part string, j job) (result, error) {
+	var r result
+	self, err := os.Executable()
+	if err != nil {
+		return r, fmt.Errorf("find this program: %w", err)
+	}
+	in, err := json.Marshal(j)
+	if err != nil {
+		return r, fmt.Errorf("encode the job: %w", err)
+	}
+	cmd := exec.Command(self, childVerb, part)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return r, fmt.Errorf("run %s: %w", part, err)
+	}
+	go func() {
+		_, _ = stdin.Write(in) // a part that does not read it fails by itself
+		stdin.Close()
+	}()
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return r, fmt.Errorf("run %s: %w", part, err)
+	}
+	if err := json.Unmarshal(out, &r); err != nil {
+		return r, fmt.Errorf("read the answer of %s: %w", part, err)
+	}
+	return r, nil
+}

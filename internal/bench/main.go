@@ -1,0 +1,60 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+// options say how much is measured.
+type options struct {
+	n, accepts, pairs int
+	out, profiles     string
+	only              string
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == childVerb {
+		if err := runChild(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	var o options
+	flag.IntVar(&o.n, "n", 10_000, "messages of one bulk run")
+	flag.IntVar(&o.accepts, "accepts", 4_000, "requests of one accept run")
+	flag.IntVar(&o.pairs, "pairs", 7, "pairs of runs")
+	flag.StringVar(&o.out, "out", "bench.json", "file for the figures")
+	flag.StringVar(&o.profiles, "profiles", "", "directory for CPU profiles of the last pair")
+	flag.StringVar(&o.only, "only", "", "measure only bulk or accept")
+	short := flag.Bool("short", false, "three small pairs: shows that it works, and little more")
+	flag.Parse()
+	if *short {
+		o.n, o.accepts, o.pairs = 2_000, 1_000, 3
+	}
+	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	began := time.Now()
+	ok := false
+	err := onServers(func(s *servers) error {
+		figures, err := measure(s, o)
+		if err != nil {
+			return err
+		}
+		ok = figures.ok()
+		figures.print(os.Stdout)
+		fmt.Printf("\n%d pairs of %d messages and %d requests in %s\n", o.pairs, o.n, o.accepts, time.Since(began).Round(time.Second))
+		return figures.write(o.out)
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
