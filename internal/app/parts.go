@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -50,9 +49,6 @@ func (a *App) openStores(ctx context.Context) error {
 	return nil
 }
 
-// ErrSandboxDefault: mail would be accepted and never leave.
-var ErrSandboxDefault = errors.New("the default profile is a sandbox, which sends nothing: make another one the default, or set allow_sandbox: true if that is meant")
-
 // makeHops reads the encryption keys and makes what makes transports.
 func (a *App) makeHops(ctx context.Context) error {
 	made, err := a.config.CreateKey()
@@ -83,14 +79,6 @@ func (a *App) makeHops(ctx context.Context) error {
 		if err := a.checkDefault(&profiles[i]); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkDefault refuses a sandbox where people expect mail to leave.
-func (a *App) checkDefault(p *postledger.Profile) error {
-	if p.IsDefault && p.Config.Transport == hop.Sandbox && !a.ledger.SQLite() && !a.config.AllowSandbox {
-		return ErrSandboxDefault
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // makeAPI makes what the public listener answers.
 func (a *App) makeAPI() error {
 	h, err := api.New(api.Config{
-		Ledger: a.ledger, Acceptor: a.accept, Operator: settle.NewOperator(a.ledger, a.worker.Wake),
+		Ledger: apiLedger{a.ledger, a}, Acceptor: a.accept, Operator: settle.NewOperator(a.ledger, a.worker.Wake),
 		Waiter: waiter{a}, Profiles: profiles{a}, Sandbox: a.hops.Kept(), Readiness: a.ready,
 		Changed: a.worker.Reload, Log: a.log,
 	})
@@ -51,9 +51,6 @@ func (p profiles) Seal(was, changed postledger.Profile, s api.ProfileSecrets) ([
 }
 
 func (p profiles) Check(profile postledger.Profile) error {
-	if err := p.app.checkDefault(&profile); err != nil {
-		return &api.ProfileError{Field: "transport", Rule: err.Error()}
-	}
 	return profileFault(p.app.hops.Check(profile))
 }
 
