@@ -179,7 +179,7 @@ func (a *App) Run(ctx context.Context, started func()) error {
 	case <-a.failed:
 		failure = fmt.Errorf("the worker must not go on: %w", *a.failure.Load())
 	case err := <-a.public.done:
-		a.public.done <- nil
+		a.public.done <- nil // for stop, which waits for it
 		failure = fmt.Errorf("the API does not listen any more: %w", err)
 	}
 	return errors.Join(failure, a.Stop())

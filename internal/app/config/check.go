@@ -36,6 +36,8 @@ func (c *Config) Check() error {
 	fault(c.MemoryBudget < leastMemory, "memory_budget", "is %s, and must be at least 16MiB", c.MemoryBudget)
 	fault(c.MaxWaiting < 0, "max_waiting", "must not be negative (0 is no bound)")
 	fault(c.StopTimeout < time.Second || c.StopTimeout > time.Hour, "stop_timeout", "is %s, and must be between 1s and 1h", c.StopTimeout)
+	fault(c.Limits.KeyRate < 1, "limits.key_rate", "must be at least 1")
+	fault(c.Limits.KeyBurst < c.Limits.KeyRate, "limits.key_burst", "is %d, and must be at least key_rate (%d)", c.Limits.KeyBurst, c.Limits.KeyRate)
 	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"json", "text"}
 	fault(!slices.Contains(levels, c.Log.Level), "log.level", "is %q, and must be one of %v", c.Log.Level, levels)
 	fault(!slices.Contains(formats, c.Log.Format), "log.format", "is %q, and must be one of %v", c.Log.Format, formats)

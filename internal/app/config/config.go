@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"path/filepath"
 	"time"
 
@@ -23,6 +24,9 @@ type Config struct {
 	// the process do; "off" switches the latter off.
 	HTTP      string `koanf:"http"`
 	AdminHTTP string `koanf:"admin_http"`
+	// TrustedProxies are addresses and networks whose X-Forwarded-For is
+	// believed, to tell callers behind them apart.
+	TrustedProxies []netip.Prefix `koanf:"trusted_proxies"`
 	// EncryptionKey seals profiles' credentials: base64 of 32 bytes, or
 	// file:PATH with one key a line, the current one first.
 	EncryptionKey secret.Value `koanf:"encryption_key"`
@@ -36,8 +40,17 @@ type Config struct {
 	StopTimeout time.Duration `koanf:"stop_timeout"`
 	// AllowSandbox lets PostgreSQL's default profile be a sandbox.
 	AllowSandbox bool    `koanf:"allow_sandbox"`
+	Limits       Limits  `koanf:"limits"`
 	Log          Log     `koanf:"log"`
 	Timings      Timings `koanf:"timings"`
+}
+
+// Limits bound what one caller may ask of a process.
+type Limits struct {
+	// KeyRate is how many requests a second one API key may make in the long
+	// run, KeyBurst how many at once.
+	KeyRate  int `koanf:"key_rate"`
+	KeyBurst int `koanf:"key_burst"`
 }
 
 // Log says what is logged, and how. It goes to the standard error.
@@ -77,6 +90,7 @@ func Default() Config {
 		AdminHTTP:           "127.0.0.1:8026",
 		MemoryBudget:        128 << 20,
 		StopTimeout:         60 * time.Second,
+		Limits:              Limits{KeyRate: 200, KeyBurst: 400},
 		Log:                 Log{Level: "info", Format: "json"},
 		Timings: Timings{
 			Heartbeat: 5 * time.Second, StaleAfter: 20 * time.Second, LostAfter: 60 * time.Second,

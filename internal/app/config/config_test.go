@@ -51,7 +51,7 @@ timings:
 	c, err := config.Load(file, []string{
 		"POSTLEDGER_LOG__LEVEL=debug", "POSTLEDGER_MAX_WAITING=7", "POSTLEDGER_ALLOW_SANDBOX=true",
 		"POSTLEDGER_STOP_TIMEOUT=5s", "POSTLEDGER_DATABASE=postgres://u:pw@db/ledger",
-		"POSTLEDGER_OLDER_ENCRYPTION_KEYS=a,b",
+		"POSTLEDGER_OLDER_ENCRYPTION_KEYS=a,b", "POSTLEDGER_TRUSTED_PROXIES=127.0.0.1,10.0.0.0/8", "POSTLEDGER_LIMITS__KEY_RATE=3",
 		// Not the configuration's:
 		"POSTLEDGER_API_KEY=x", "POSTLEDGER_SERVER=y", "POSTLEDGER_TEST_POSTGRES_URL=z", "HOME=/", "POSTLEDGER_KILL_AT=a:1",
 	})
@@ -59,7 +59,7 @@ timings:
 		t.Fatal(err)
 	}
 	if c.Log.Level != "debug" || c.Log.Format != "json" || c.MaxWaiting != 7 || !c.AllowSandbox || c.StopTimeout != 5*time.Second ||
-		c.MemoryBudget != 64<<20 || c.Timings.Heartbeat != time.Second || c.Timings.PollBulk != 2*time.Second || len(c.OlderEncryptionKeys) != 2 {
+		c.MemoryBudget != 64<<20 || c.Timings.Heartbeat != time.Second || c.Timings.PollBulk != 2*time.Second || len(c.OlderEncryptionKeys) != 2 || fmt.Sprint(c.TrustedProxies) != "[127.0.0.1/32 10.0.0.0/8]" || c.Limits.KeyRate != 3 {
 		t.Errorf("%+v", c)
 	}
 	if c.Database.Reveal() != "postgres://u:pw@db/ledger" || c.Blobs != "/srv/mail/blobs" {
@@ -98,6 +98,9 @@ func TestFaultsNameTheKeyAndTheRule(t *testing.T) {
 		"a bad port":                  {"admin_http: 127.0.0.1:99999", nil, []string{"admin_http: has the port"}},
 		"a host name":                 {"http: mail.example.org:80", nil, []string{"http: has the host"}},
 		"one address for both":        {"admin_http: 127.0.0.1:8025", nil, []string{"admin_http: must not be the address of http"}},
+		"a bad network":               {"trusted_proxies: [10.0.0.1/8]", nil, []string{"trusted_proxies[0]: must be addresses and networks"}},
+		"a small burst":               {"limits: {key_rate: 500}", nil, []string{"limits.key_burst: is 400, and must be at least key_rate (500)"}},
+		"no requests":                 {"limits: {key_rate: 0}", nil, []string{"limits.key_rate: must be at least 1"}},
 		"a bad database":              {"database: mysql://x", nil, []string{"database: must be sqlite://PATH"}},
 		"a database without a file":   {"database: 'sqlite://'", nil, []string{"database: names no file"}},
 		"a database file for all":     {"database: 'file:" + open + "'", nil, []string{"database: names", "0644", "0600"}},

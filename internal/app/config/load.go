@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -124,7 +125,7 @@ func decode(k *koanf.Koanf, c *Config) []error {
 	err := k.UnmarshalWithConf("", c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
 		Result: c, TagName: "koanf",
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(
-			durationNeedsUnit, mapstructure.StringToTimeDurationHookFunc(), textToList,
+			durationNeedsUnit, textToPrefix, mapstructure.StringToTimeDurationHookFunc(), textToList,
 			mapstructure.TextUnmarshallerHookFunc(), textToScalar,
 		),
 	}})
@@ -151,7 +152,7 @@ func named(err error) []error {
 	var kind *mapstructure.UnconvertibleTypeError
 	if errors.As(inner, &kind) {
 		inner = fmt.Errorf("must be %s", kindName(kind.Expected.Type()))
-	} else if at.Name() == "log" || at.Name() == "timings" {
+	} else if slices.Contains([]string{"log", "timings", "limits"}, at.Name()) {
 		inner = errors.New("must be a group of keys")
 	}
 	return []error{fmt.Errorf("%s: %w", at.Name(), inner)}
@@ -181,6 +182,22 @@ func durationNeedsUnit(from, to reflect.Type, data any) (any, error) {
 		}
 	}
 	return nil, errors.New("must be a time with its unit, such as 250ms, 30s or 2m")
+}
+
+// textToPrefix reads a network, or an address as a network of its own.
+func textToPrefix(from, to reflect.Type, data any) (any, error) {
+	s, ok := data.(string)
+	if !ok || to != reflect.TypeFor[netip.Prefix]() {
+		return data, nil
+	}
+	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil || p != p.Masked() {
+		return nil, errors.New("must be addresses and networks, such as 127.0.0.1 or 10.0.0.0/8")
+	}
+	return p, nil
 }
 
 // textToList reads lists from the environment.

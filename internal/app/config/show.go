@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strings"
 	"time"
@@ -31,11 +32,15 @@ func tree(v reflect.Value) map[string]any {
 			case group(f.Type()):
 				out[key] = tree(f)
 			case f.Kind() == reflect.Slice:
-				hidden := make([]string, f.Len())
-				for j := range hidden {
-					hidden[j] = shown(f.Index(j).Interface())
+				texts := make([]string, f.Len())
+				for j := range texts {
+					if p, ok := f.Index(j).Interface().(netip.Prefix); ok {
+						texts[j] = p.String()
+					} else {
+						texts[j] = shown(f.Index(j).Interface())
+					}
 				}
-				out[key] = hidden
+				out[key] = texts
 			case f.Kind() == reflect.Struct:
 				out[key] = shown(x)
 			default:
