@@ -42,6 +42,9 @@ func (a *App) sample(ctx context.Context) {
 	for i := range profiles {
 		if profiles[i].RemovedAt.IsZero() {
 			a.metrics.Health(profiles[i].Name, a.healthOf(&profiles[i]))
+			if rate, ok := a.worker.Rate(profiles[i].ID); ok {
+				a.metrics.Rate(profiles[i].Name, rate)
+			}
 		}
 	}
 }

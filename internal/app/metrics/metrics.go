@@ -17,7 +17,7 @@ type Metrics struct {
 
 	httpRequests, accepted, leased, sent, settled, requeued *prometheus.CounterVec
 	httpSeconds, leaseSeconds, sendSeconds, latency         *prometheus.HistogramVec
-	profileUp, waiting, oldestDue                           *prometheus.GaugeVec
+	profileUp, profileRate, waiting, oldestDue              *prometheus.GaugeVec
 	waiters, unconfirmed, workers, retention, sampledAt     prometheus.Gauge
 	sampleFails                                             prometheus.Counter
 }
@@ -40,6 +40,7 @@ func New(version string, schema int, pool func() sql.DBStats) *Metrics {
 	m.httpSeconds, m.leaseSeconds = m.histograms(httpSeconds, buckets()), m.histograms(leaseSeconds, buckets())
 	m.sendSeconds, m.latency = m.histograms(sendSeconds, buckets()), m.histograms(latency, longBuckets())
 	m.profileUp, m.waiting, m.oldestDue = m.gauges(profileUp), m.gauges(waiting), m.gauges(oldestDue)
+	m.profileRate = m.gauges(profileRate)
 	m.waiters, m.unconfirmed, m.workers = m.gauge(waiters), m.gauge(unconfirmed), m.gauge(workers)
 	m.retention, m.sampledAt = m.gauge(retention), m.gauge(sampledAt)
 	m.sampleFails = m.counters(sampleFails).WithLabelValues()

@@ -47,6 +47,7 @@ func exercised(t *testing.T) *metrics.Metrics {
 		{Applied: false, Status: postledger.StatusSent, Reason: postledger.ReasonSandbox},
 	})
 	m.Health("main", "down")
+	m.Rate("main", 30)
 	m.Waits()
 	m.Waits()()
 	m.RetentionLag(time.Minute)
@@ -113,6 +114,7 @@ func TestValues(t *testing.T) {
 		`postledger_delivery_seconds_count{lane="bulk"} 1`,
 		`postledger_profile_up{profile="main",state="down"} 1`,
 		`postledger_profile_up{profile="main",state="up"} 0`,
+		`postledger_profile_rate{profile="main"} 30`,
 		`postledger_waiters 1`,
 		`postledger_oldest_due_seconds{lane="immediate"} 90`,
 		`postledger_oldest_due_seconds{lane="bulk"} 0`,

@@ -53,6 +53,11 @@ func (m *Metrics) Health(profile, state string) {
 	}
 }
 
+// Rate notes how fast this process may send on a profile.
+func (m *Metrics) Rate(profile string, perMinute float64) {
+	m.profileRate.WithLabelValues(profile).Set(perMinute)
+}
+
 // Waits counts a caller that waits until the returned function is called.
 func (m *Metrics) Waits() func() {
 	m.waiters.Inc()
