@@ -24,6 +24,7 @@ type server struct {
 	rates    *buckets
 	failures *failures
 	memory   *semaphore.Weighted
+	types    *members
 	document []byte
 	page     []byte
 }
@@ -48,7 +49,7 @@ func New(c Config) (http.Handler, error) {
 // the document can be made without a server.
 func build(c Config) *server {
 	s := &server{
-		Config: c.optional(), mux: http.NewServeMux(), routes: map[string]*route{},
+		Config: c.optional(), mux: http.NewServeMux(), routes: map[string]*route{}, types: new(members),
 	}
 	s.keys = newKeyCache(s.Now)
 	s.rates = newBuckets(rate.Limit(max(1, c.KeyRate)), max(1, c.KeyBurst), s.Now)

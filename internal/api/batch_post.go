@@ -61,7 +61,7 @@ func (s *server) postBatch(ctx context.Context, c *call, _ *postBatchInput) (bat
 	if err != nil {
 		return batchView{}, err
 	}
-	b := &batchReader{s: s, c: c, d: newDecoder(body)}
+	b := &batchReader{s: s, c: c, d: newDecoder(c.types, body)}
 	defer b.discard()
 	if err := b.read(ctx); err != nil {
 		return batchView{}, err
@@ -106,7 +106,7 @@ func (b *batchReader) read(ctx context.Context) error {
 		return b.d.err()
 	}
 	head := reflect.ValueOf(&b.head).Elem()
-	fields := fieldsOf(head.Type())
+	fields := b.d.types.of(head.Type())
 	err = b.d.members("", fields, func(name string) error {
 		if name == "messages" {
 			return b.messages(ctx)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"mime"
@@ -16,7 +17,19 @@ func (c *call) decodeJSON(v any) error {
 	if err != nil {
 		return err
 	}
-	return newDecoder(body).whole(v)
+	return newDecoder(c.types, body).whole(v)
+}
+
+// noBody refuses a body that says something; an empty object says nothing.
+func (c *call) noBody() error {
+	if c.r.ContentLength == 0 {
+		return nil
+	}
+	body := bufio.NewReader(c.body(defaultBody))
+	if _, err := body.Peek(1); errors.Is(err, io.EOF) {
+		return nil
+	}
+	return newDecoder(c.types, body).whole(new(struct{}))
 }
 
 // jsonBody is the body of a request that has JSON, bounded.

@@ -20,6 +20,8 @@ type call struct {
 	// key and app are the caller's; app is zero for an operator.
 	key postledger.APIKey
 	app postledger.App
+	// types is the server's knowledge of its requests.
+	types *members
 	// stall is how long the body may stop coming.
 	stall time.Duration
 	// memory is what the body holds of the server's budget.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,6 +47,42 @@ func TestCancelMessage(t *testing.T) {
 			t.Errorf("the wire's outcome did not win: %s", w.statusOf(id))
 		}
 	})
+}
+
+// A body that a route does not have is not passed over: it may say which part
+// is meant.
+func TestBodiesThatNobodyReads(t *testing.T) {
+	w := sqlite(t)
+	id := w.sent(letter())
+	path := "/v1/messages/" + id.String()
+	w.call("POST", path+"/cancel", w.send, `{"deliveries":["x"]}`).refused("bad_input", "deliveries unknown")
+	w.call("POST", path+"/cancel", w.send, `x`).refused("bad_input", "json")
+	w.call("GET", path, w.read, `{"a":1}`).refused("bad_input", "a unknown")
+	w.call("DELETE", "/v1/profiles/main", w.admin, `[]`).refused("bad_input", "type")
+	if w.statusOf(id) != "queued" {
+		t.Errorf("the message is %s", w.statusOf(id))
+	}
+	w.call("POST", path+"/cancel", w.send, `{}`).want(http.StatusOK)
+}
+
+// More than one transaction's worth.
+func TestCancelManyPages(t *testing.T) {
+	w := sqlite(t)
+	var messages []any
+	for i := range 30 {
+		var to []string
+		for j := range 40 {
+			to = append(to, fmt.Sprintf("u%d-%d@in.test", i, j))
+		}
+		messages = append(messages, letter(to...))
+	}
+	batch := w.call("POST", "/v1/batches", w.send, map[string]any{"messages": messages}).want(http.StatusAccepted).text("batch_id")
+	leased := w.lease(postledger.LaneBulk, 100)
+	w.settles(leased, postledger.StatusUnconfirmed, postledger.ReasonNoAnswer)
+	a := w.call("POST", "/v1/batches/"+batch+"/cancel", w.send, nil).want(http.StatusAccepted)
+	if a.number("canceled") != 1200-len(leased) || a.number("on_the_wire") != len(leased) || a.at("more") != false {
+		t.Errorf("answer %s", a.body)
+	}
 }
 
 func TestCancelBatchAndByFilter(t *testing.T) {

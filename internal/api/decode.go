@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,13 +21,16 @@ import (
 // is a problem that names its field. It reports all of them, up to
 // accept.MaxProblems.
 type decoder struct {
+	types    *members
+	in       *checked
 	dec      *json.Decoder
 	problems []FieldError
 	more     int
 }
 
-func newDecoder(r io.Reader) *decoder {
-	d := &decoder{dec: json.NewDecoder(r)}
+func newDecoder(types *members, r io.Reader) *decoder {
+	in := &checked{r: r}
+	d := &decoder{types: types, in: in, dec: json.NewDecoder(in)}
 	d.dec.UseNumber()
 	return d
 }
@@ -67,6 +71,10 @@ func (d *decoder) whole(v any) error {
 func (d *decoder) end() error {
 	switch _, err := d.dec.Token(); {
 	case errors.Is(err, io.EOF):
+		if d.in.bad && len(d.problems) == 0 {
+			d.add("", accept.RuleEncoding, "is not valid UTF-8")
+			return d.err()
+		}
 		return nil
 	case err == nil:
 		d.add("", ruleJSON, "something follows the JSON value")
@@ -112,7 +120,13 @@ func (d *decoder) value(v reflect.Value, path string) error {
 		return d.leaf(v, path)
 	case v.Kind() == reflect.Struct:
 		return d.object(v, path)
-	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+	case v.Kind() == reflect.String:
+		text, _, err := d.text(path, kindName(v))
+		v.SetString(text)
+		return err
+	case v.Type() == reflect.TypeFor[[]byte]():
+		return d.bytes(v, path)
+	case v.Kind() == reflect.Slice:
 		return d.list(v, path)
 	default:
 		return d.leaf(v, path)
@@ -123,7 +137,7 @@ func (d *decoder) value(v reflect.Value, path string) error {
 func custom(v reflect.Value) bool {
 	_, ok := v.Addr().Interface().(json.Unmarshaler)
 	if !ok {
-		_, ok = v.Addr().Interface().(interface{ UnmarshalText([]byte) error })
+		_, ok = v.Addr().Interface().(encoding.TextUnmarshaler)
 	}
 	return ok
 }
@@ -172,7 +186,7 @@ func (d *decoder) object(v reflect.Value, path string) error {
 	if !ok {
 		return err
 	}
-	fields := fieldsOf(v.Type())
+	fields := d.types.of(v.Type())
 	return d.members(path, fields, func(name string) error {
 		at := name
 		if path != "" {

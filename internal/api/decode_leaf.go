@@ -2,24 +2,62 @@ package api
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/postledger/postledger/internal/accept"
 )
 
-// leaf decodes a value that is not taken apart here.
+// text reads a string. The second result is false when it was none.
+func (d *decoder) text(path, what string) (string, bool, error) {
+	t, err := d.dec.Token()
+	if err != nil {
+		return "", false, d.broken(err)
+	}
+	switch t := t.(type) {
+	case string:
+		// U+FFFD may be meant; it is not where the stream is broken.
+		if d.in.bad && strings.ContainsRune(t, utf8.RuneError) {
+			d.add(path, accept.RuleEncoding, "is not valid UTF-8")
+			return "", false, nil
+		}
+		return t, true, nil
+	case json.Delim:
+		d.add(path, ruleType, "must be "+what)
+		return "", false, d.skip(1)
+	case nil:
+		d.add(path, ruleNull, "is null: leave it out if it is not meant")
+	default:
+		d.add(path, ruleType, "must be "+what)
+	}
+	return "", false, nil
+}
+
+// bytes reads a string in base64.
+func (d *decoder) bytes(v reflect.Value, path string) error {
+	text, ok, err := d.text(path, kindName(v))
+	if !ok {
+		return err
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		d.add(path, accept.RuleSyntax, "must be "+kindName(v))
+		return nil
+	}
+	v.SetBytes(b)
+	return nil
+}
+
+// leaf decodes a small value that is not taken apart here.
 func (d *decoder) leaf(v reflect.Value, path string) error {
 	var raw json.RawMessage
 	if err := d.dec.Decode(&raw); err != nil {
 		return d.broken(err)
-	}
-	if !utf8.Valid(raw) || (raw[0] == '"' && lonelySurrogate(raw)) {
-		d.add(path, accept.RuleEncoding, "is not valid UTF-8")
-		return nil
 	}
 	if bytes.Equal(raw, []byte("null")) {
 		d.add(path, ruleNull, "is null: leave it out if it is not meant")
@@ -71,8 +109,15 @@ func kindName(v reflect.Value) string {
 	}
 }
 
-// fieldsOf is a struct's members by their JSON name, embedded ones too.
-func fieldsOf(t reflect.Type) map[string][]int {
+// members are the members that the types of requests have, by type: each is
+// looked at once.
+type members struct{ m sync.Map }
+
+// of is a struct's members by their JSON name, embedded ones too.
+func (c *members) of(t reflect.Type) map[string][]int {
+	if known, ok := c.m.Load(t); ok {
+		return known.(map[string][]int)
+	}
 	out := map[string][]int{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -81,6 +126,7 @@ func fieldsOf(t reflect.Type) map[string][]int {
 		}
 		out[name] = f.Index
 	}
+	c.m.Store(t, out)
 	return out
 }
 
@@ -124,46 +170,6 @@ func distance(a, b string, most int) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// lonelySurrogate reports an escape such as \ud800 that is half a character:
-// encoding/json would put U+FFFD in its place.
-func lonelySurrogate(raw []byte) bool {
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		i++
-		if i >= len(raw) || raw[i] != 'u' {
-			continue
-		}
-		switch c := hex4(raw[i+1:]); {
-		case c >= 0xdc00 && c < 0xe000:
-			return true
-		case c >= 0xd800 && c < 0xdc00:
-			rest := raw[min(i+5, len(raw)):]
-			if !bytes.HasPrefix(rest, []byte(`\u`)) {
-				return true
-			}
-			if low := hex4(rest[2:]); low < 0xdc00 || low >= 0xe000 {
-				return true
-			}
-			i += 10
-		}
-	}
-	return false
-}
-
-func hex4(b []byte) (c rune) {
-	for i := range min(4, len(b)) {
-		switch d := b[i] | 0x20; {
-		case d >= '0' && d <= '9':
-			c = c<<4 | rune(d-'0')
-		case d >= 'a' && d <= 'f':
-			c = c<<4 | rune(d-'a'+10)
-		}
-	}
-	return c
 }
 
 // repeated is the first name that an object inside raw has twice, or "".

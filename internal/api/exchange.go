@@ -178,10 +178,13 @@ func humaField(d *huma.ErrorDetail) FieldError {
 	return f
 }
 
+// maxShownName is longer than every name of ours and shorter than every token.
+const maxShownName = 40
+
 // safeName is a name from the request as an answer may show it: one that is
 // not like ours may hold anything.
 func safeName(name string) string {
-	if len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool {
+	if len(name) > maxShownName || strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.[]", r)
 	}) {
 		return "(a name that is not shown)"

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 )
 
+// types are kept as a server keeps them.
+var types members
+
 // DecodeMessage decodes a message as the API does and shows it as JSON.
 func DecodeMessage(text []byte) ([]byte, error) {
 	var m messageRequest
-	if err := newDecoder(bytes.NewReader(text)).whole(&m); err != nil {
+	if err := newDecoder(&types, bytes.NewReader(text)).whole(&m); err != nil {
 		return nil, err
 	}
 	return json.Marshal(m)
@@ -26,7 +29,7 @@ func DecodeLenient(text []byte) ([]byte, error) {
 // DecodeProfile decodes a profile's settings, which are kept as they are.
 func DecodeProfile(text []byte) error {
 	var p profileRequest
-	return newDecoder(bytes.NewReader(text)).whole(&p)
+	return newDecoder(&types, bytes.NewReader(text)).whole(&p)
 }
 
 // Fields are the names of the fields that an error is about.

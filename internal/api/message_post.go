@@ -126,7 +126,7 @@ func (c *call) messageBody() (*accept.Request, error) {
 	switch media {
 	case "application/json":
 		var m messageRequest
-		if err := newDecoder(c.body(c.route.maxBody)).whole(&m); err != nil {
+		if err := newDecoder(c.types, c.body(c.route.maxBody)).whole(&m); err != nil {
 			return nil, err
 		}
 		return m.request(), nil

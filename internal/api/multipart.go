@@ -69,7 +69,7 @@ func (c *call) messagePart(mr *multipart.Reader) (*messageRequest, error) {
 	}
 	var m messageRequest
 	limited := &reserving{r: &limitedPart{r: part, left: c.route.maxBody}, mem: c.memory, free: bodyStep}
-	if err := newDecoder(limited).whole(&m); err != nil {
+	if err := newDecoder(c.types, limited).whole(&m); err != nil {
 		return nil, err
 	}
 	return &m, nil
