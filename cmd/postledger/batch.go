@@ -56,7 +56,7 @@ func (c *batchCmd) Run(e *env) error {
 	_ = bar.Finish() // it only draws
 	if err != nil {
 		fmt.Fprintln(e.stderr, total)
-		return fmt.Errorf("%w\n  Run the same command again: what was accepted is not sent twice.", err)
+		return fmt.Errorf("%w\n  Run the same command again: what was accepted is not sent twice", err)
 	}
 	if c.JSON {
 		err = printJSON(e.stdout, total)
