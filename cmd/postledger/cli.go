@@ -36,6 +36,8 @@ type cli struct {
 
 	Openapi openapiCmd `cmd:"" group:"other" name:"openapi" help:"Print the API's OpenAPI document."`
 	Version versionCmd `cmd:"" group:"other" help:"Print the version."`
+
+	Reference referenceCmd `cmd:"" hidden:"" help:"Print docs/commands.md."`
 }
 
 // config loads the configuration; a fault in it is a usage error.

@@ -39,6 +39,7 @@ type env struct {
 	stdout io.Writer
 	stderr io.Writer
 	cli    *cli
+	model  *kong.Application
 }
 
 // usageError is a wrong command line or configuration.
@@ -85,7 +86,7 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
-	err = kctx.Run(&env{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, cli: c})
+	err = kctx.Run(&env{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, cli: c, model: parser.Model})
 	var wrong *usageError
 	switch {
 	case err == nil:

@@ -28,6 +28,9 @@ func testMain(m *testing.M) int {
 	binary = filepath.Join(dir, "postledger")
 	build := exec.Command("go", "build", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if raced {
+		build = exec.Command("go", "build", "-race", "-o", binary, ".")
+	}
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1

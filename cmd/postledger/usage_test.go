@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -100,6 +102,17 @@ func TestHelpAndVersion(t *testing.T) {
 	command(t, nil, "version").expect(t, 0, "postledger ", "schema 1")
 	command(t, nil, "version", "--json").expect(t, 0, `"schema": 1`)
 	command(t, nil, "openapi").expect(t, 0, `"openapi": "3.1`, "/v1/messages")
+}
+
+func TestVerifyCommands(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "commands.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if command(t, nil, "reference").expect(t, 0).stdout != string(doc) {
+		t.Error("docs/commands.md is out of date: go run ./cmd/postledger reference > docs/commands.md")
+	}
 }
 
 func TestNoServer(t *testing.T) {
