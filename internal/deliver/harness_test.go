@@ -151,7 +151,7 @@ func (r *rig) signal() {
 // until waits for a condition, looking again after every settle.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
-	limit := time.After(60 * time.Second)
+	limit := time.After(3 * time.Minute)
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for !ok() {

@@ -105,7 +105,7 @@ func (w *Worker) leaseOnce() bool {
 	}
 	ctx, cancel := context.WithTimeout(w.work, 30*time.Second)
 	defer cancel()
-	began := time.Now()
+	began, era := time.Now(), w.life.era()
 	claimed, err := w.c.Ledger.Lease(ctx, w.id, wants)
 	if err != nil {
 		w.release(wants)
@@ -121,7 +121,7 @@ func (w *Worker) leaseOnce() bool {
 	var all []*envelope
 	any := false
 	for i := range claimed {
-		all = append(all, w.take(wants[i], &claimed[i], began)...)
+		all = append(all, w.take(wants[i], &claimed[i], began, era)...)
 		if n := len(claimed[i].Leased); n > 0 {
 			any = true
 			w.c.Observer.Leased(wants[i].Key.Lane, n, took)
@@ -174,32 +174,34 @@ func (w *Worker) release(wants []ledger.Want) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, want := range wants {
-		w.adjust(want.Key, -want.N)
+		w.correct(want, 0, 0)
 	}
 }
 
-// adjust corrects a reservation by what was really leased. Worker.mu is held.
-func (w *Worker) adjust(k ledger.ClaimKey, by int) {
-	l := w.lineups[k.Profile]
-	if l == nil || by == 0 {
+// correct replaces a reservation by what was really leased. Worker.mu is held.
+func (w *Worker) correct(want ledger.Want, envelopes, deliveries int) {
+	l := w.lineups[want.Key.Profile]
+	if l == nil {
 		return
 	}
-	l.leased[laneOf(k.Lane)] += by
-	if by < 0 {
-		l.pace.Return(time.Now(), -by)
+	l.leased[laneOf(want.Key.Lane)] += envelopes - want.N
+	if over := deliveries - want.N; over < 0 {
+		l.pace.Return(time.Now(), -over)
 	} else {
-		l.pace.Take(time.Now(), by)
+		l.pace.Take(time.Now(), over)
 	}
 }
 
 // take notes what a claim brought and forms its envelopes.
-func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time) []*envelope {
+func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time, era int64) []*envelope {
 	ln := laneOf(want.Key.Lane)
+	envelopes := map[postledger.ID]bool{}
 	w.mu.Lock()
 	for i := range c.Leased {
 		w.held[c.Leased[i].ID] = c.Leased[i].Fence
+		envelopes[c.Leased[i].EnvelopeID] = true
 	}
-	w.adjust(want.Key, len(c.Leased)-want.N)
+	w.correct(want, len(envelopes), len(c.Leased))
 	if over := len(c.Leased) - want.N; over > 0 {
 		w.turns[ln].Charge(want.Key, over)
 	}
@@ -231,7 +233,7 @@ func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time) [
 	for _, d := range c.Leased {
 		e := byID[d.EnvelopeID]
 		if e == nil {
-			e = &envelope{lineup: l, lane: ln, leasedAt: leasedAt}
+			e = &envelope{lineup: l, lane: ln, leasedAt: leasedAt, era: era}
 			byID[d.EnvelopeID] = e
 			out = append(out, e)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // errStale says that this worker may not transmit: it could not prove for too
-// long that it is alive.
+// long that it is alive, now or since the lease.
 var errStale = errors.New("no heartbeat could be written for too long")
 
 // lifeline is the worker's proof that it is alive, and its own knowledge of
@@ -22,6 +22,10 @@ type lifeline struct {
 	w    *Worker
 	beat int64
 	last atomic.Pointer[time.Time]
+	// eras counts the silences that were long enough for others to take over:
+	// what was leased before one may not be transmitted after it, also when a
+	// heartbeat comes first.
+	eras atomic.Int64
 }
 
 // run writes heartbeats until ctx ends. A ledger that does not know the last
@@ -57,7 +61,18 @@ func (l *lifeline) run(ctx context.Context) {
 }
 
 // ok notes a heartbeat by the moment before it was asked for.
-func (l *lifeline) ok(began time.Time) { l.last.Store(&began) }
+func (l *lifeline) ok(began time.Time) {
+	if last := l.last.Load(); last != nil && time.Since(*last) >= l.w.c.StaleAfter {
+		l.eras.Add(1)
+	}
+	l.last.Store(&began)
+}
 
-// fresh reports whether the worker may transmit.
+// fresh reports whether the worker may lease.
 func (l *lifeline) fresh() bool { return time.Since(*l.last.Load()) < l.w.c.StaleAfter }
+
+// era is to be read before a lease.
+func (l *lifeline) era() int64 { return l.eras.Load() }
+
+// holds reports whether the worker may transmit what it leased in an era.
+func (l *lifeline) holds(era int64) bool { return l.fresh() && l.eras.Load() == era }

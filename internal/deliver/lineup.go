@@ -3,6 +3,8 @@ package deliver
 import (
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/deliver/health"
 	"github.com/postledger/postledger/internal/deliver/pace"
@@ -35,8 +37,11 @@ type lineup struct {
 	connections, reserve int
 	queue                [2][]*envelope
 	active               [2]int
-	// leased counts deliveries from their lease until their settle has committed.
+	// leased counts envelopes from their lease until their settle has
+	// committed: a connection carries one, however many recipients it has.
 	leased [2]int
+	// memory bounds the bodies of this profile in a lane, see memory.go.
+	memory [2]*semaphore.Weighted
 	// stopped: the hop could not be made from the profile's configuration.
 	stopped bool
 	// alarm is why this worker paused the profile and could not yet record it;
@@ -54,13 +59,16 @@ type envelope struct {
 	// leasedAt is the process's own moment of the lease: the ledger's clock
 	// gave LeasedAt, and the time since is measured here.
 	leasedAt time.Time
+	// era is the lifeline's at the lease.
+	era int64
 }
 
 // leaseFactor is how many times its connections a lane may have leased: one
 // set on the wire, one ready behind it while the first is being settled.
 const leaseFactor = 2
 
-// room is how many deliveries more may be leased for a lane.
+// room is how many deliveries more may be asked for in a lane: each may be an
+// envelope.
 func (l *lineup) room(ln lane, now time.Time) int {
 	if l.stopped || !l.profile.PausedAt.IsZero() || !l.profile.RemovedAt.IsZero() || l.health.State() != health.Up {
 		return 0

@@ -104,7 +104,10 @@ func (w *Worker) applyProfile(p postledger.Profile, asked time.Time) (back []*en
 	now := time.Now()
 	l := w.lineups[p.ID]
 	if l == nil {
-		l = &lineup{health: health.New(now), profile: postledger.Profile{Revision: -1}}
+		l = &lineup{
+			health: health.New(now), profile: postledger.Profile{Revision: -1},
+			memory: budgets(w.c.MemoryBudget / 4),
+		}
 		l.pace, _ = pace.New(pace.Config{}, now) // no limit is a valid one
 		w.lineups[p.ID] = l
 	}

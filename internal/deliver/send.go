@@ -33,8 +33,19 @@ func (w *Worker) sendFrom(l *lineup, e *envelope) {
 }
 
 // send takes one envelope through gates, render and transport to the settler.
+// Memory comes first, since the wait for it may be long.
 func (w *Worker) send(e *envelope) {
-	if w.lifetime.Err() != nil || !w.life.fresh() {
+	if !w.mayStart(e) {
+		w.giveBack(e, postledger.ReasonReturned)
+		return
+	}
+	release, err := w.takeMemory(e)
+	if err != nil {
+		w.giveBack(e, postledger.ReasonReturned)
+		return
+	}
+	defer release()
+	if !w.mayStart(e) {
 		w.giveBack(e, postledger.ReasonReturned)
 		return
 	}
@@ -48,12 +59,6 @@ func (w *Worker) send(e *envelope) {
 	if len(stopped) > 0 {
 		w.submitPart(e, stopped)
 	}
-	memory := w.memoryFor(e)
-	if err := w.memory.Acquire(w.work, memory); err != nil {
-		w.giveBack(e, postledger.ReasonReturned)
-		return
-	}
-	defer w.memory.Release(memory)
 	if err := w.ensureContent(e); err != nil {
 		w.c.Log.Error("load content", slog.String("message", e.members[0].MessageID.String()), slog.Any("error", err))
 		w.giveBack(e, postledger.ReasonReturned)
@@ -91,11 +96,9 @@ func (w *Worker) send(e *envelope) {
 	w.decide(e, outcomes, wr)
 }
 
-// memoryFor estimates what an envelope holds while it is on the wire: the
-// content, its encoded form and the buffers between. It never exceeds the
-// budget, so that the largest message can pass alone.
-func (w *Worker) memoryFor(e *envelope) int64 {
-	return min(64<<10+4*e.message.SizeBytes, w.c.MemoryBudget)
+// mayStart says that the worker neither stops nor was silent since the lease.
+func (w *Worker) mayStart(e *envelope) bool {
+	return w.lifetime.Err() == nil && w.life.holds(e.era)
 }
 
 func (w *Worker) ensureContent(e *envelope) error {
@@ -233,13 +236,15 @@ func (w *Worker) decide(e *envelope, outcomes []postledger.Outcome, wr *wire) {
 
 // submitPart settles members that a gate stopped; the rest goes on.
 func (w *Worker) submitPart(e *envelope, ss []ledger.Settlement) {
-	part := *e
-	w.submit(&part, ss, nil)
+	w.hand(e, ss, nil, 0)
 }
 
-// submit hands settlements over. Only their commit frees the lease's place and
+// submit settles the envelope, or what is left of it.
+func (w *Worker) submit(e *envelope, ss []ledger.Settlement, wr *wire) { w.hand(e, ss, wr, 1) }
+
+// hand hands settlements over. Only their commit frees the places of leases and
 // the journal's slot.
-func (w *Worker) submit(e *envelope, ss []ledger.Settlement, wr *wire) {
+func (w *Worker) hand(e *envelope, ss []ledger.Settlement, wr *wire, places int) {
 	w.settler.Submit(ss, func(out []ledger.Settled) {
 		if wr != nil {
 			wr.free()
@@ -247,7 +252,7 @@ func (w *Worker) submit(e *envelope, ss []ledger.Settlement, wr *wire) {
 		name := ""
 		w.mu.Lock()
 		if e.lineup != nil {
-			e.lineup.leased[e.lane] -= len(ss)
+			e.lineup.leased[e.lane] -= places
 			name = e.lineup.profile.Name
 		}
 		for i := range ss {

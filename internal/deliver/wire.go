@@ -19,7 +19,7 @@ type wire struct {
 // Begun lets the last byte leave only while this worker may transmit, and
 // after the journal says so.
 func (r *wire) Begun(known []postledger.Outcome) error {
-	if !r.w.life.fresh() {
+	if !r.w.life.holds(r.e.era) {
 		return errStale
 	}
 	if err := r.w.work.Err(); err != nil {

@@ -28,7 +28,7 @@ type Worker struct {
 	journal  *journal.Journal
 	settler  *settle.Settler
 	life     lifeline
-	memory   *semaphore.Weighted
+	memory   [2]*semaphore.Weighted // by lane
 	composer mime.Composer
 	wake     chan struct{} // one pending look is as good as many
 	reload   chan struct{}
@@ -69,7 +69,7 @@ type Worker struct {
 func New(c Config) (*Worker, error) {
 	c.defaults()
 	w := &Worker{
-		c: c, memory: semaphore.NewWeighted(c.MemoryBudget),
+		c: c, memory: budgets(c.MemoryBudget / 2),
 		wake: make(chan struct{}, 1), reload: make(chan struct{}, 1), failed: make(chan error, 1),
 		lineups: map[postledger.ID]*lineup{}, revoked: map[Pair]bool{}, keys: map[ledger.ClaimKey]*keyState{},
 		others: watched{}, held: map[postledger.ID]int64{}, living: 1,
