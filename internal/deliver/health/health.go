@@ -21,6 +21,8 @@
 //	    is compared. Refused credentials count at once all the same: connections
 //	    that logged in before the password was changed go on succeeding, and
 //	    every further try is a step towards a locked account.
+//	  - Resume starts anew: what attempts say that began before it, with the
+//	    settings that were mended, does not count.
 //	  - A success is an answer of the hop to MAIL or anything after it, whatever
 //	    the answer. Throttling is one too; the pace reacts to it.
 //	  - While down only a probe's success releases. Answers to what was on the
@@ -78,7 +80,7 @@ func (s State) String() string {
 }
 
 // Ticket is taken when an attempt starts and given back with its outcome.
-type Ticket uint64
+type Ticket struct{ successes, resumes uint64 }
 
 // Health is the state of one profile's next hop.
 type Health struct {
@@ -86,7 +88,7 @@ type Health struct {
 	since  time.Time
 	reason postledger.Outcome
 
-	successes Ticket
+	now Ticket // what has been seen so far
 
 	interval time.Duration // between the last failure and the next probe
 	next     time.Time     // when a probe is due, while down
@@ -102,24 +104,27 @@ func New(now time.Time) *Health { return &Health{since: now, seen: now} }
 func (h *Health) State() State { return h.state }
 
 // Start begins an attempt, right before its connection is opened or reused.
-func (h *Health) Start() Ticket { return h.successes }
+func (h *Health) Start() Ticket { return h.now }
 
 // Observe takes the outcome of an attempt; of an envelope with many
 // recipients, any one that is typical of it. It reports whether the state has
 // changed.
 func (h *Health) Observe(now time.Time, t Ticket, o postledger.Outcome) bool {
 	h.tick(now)
+	if t.resumes != h.now.resumes {
+		return false // it was made before somebody mended what it speaks of
+	}
 	switch {
 	case o.Class == postledger.OutcomeMisconfigured:
 		return h.pause(now, o)
 	case o.Class == postledger.OutcomeUnavailable:
-		if h.state != Up || t != h.successes {
+		if h.state != Up || t != h.now {
 			return false
 		}
 		h.fall(now, o)
 		return true
 	case answered(o):
-		h.successes++
+		h.now.successes++
 		if h.state == Up {
 			h.interval = 0
 		}
@@ -184,6 +189,7 @@ func (h *Health) Probed(now time.Time, o postledger.Outcome) bool {
 func (h *Health) Resume(now time.Time) bool {
 	h.tick(now)
 	h.interval = 0
+	h.now.resumes++
 	if h.state == Up {
 		return false
 	}

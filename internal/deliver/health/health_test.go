@@ -216,6 +216,23 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
+// An attempt that began with the settings that were mended says nothing about
+// the new ones: a refusal that arrives after the resume must not pause again.
+func TestAttemptsBeforeAResumeDoNotCount(t *testing.T) {
+	for _, class := range []postledger.OutcomeClass{postledger.OutcomeMisconfigured, postledger.OutcomeUnavailable} {
+		h := health.New(start)
+		old := h.Start()
+		h.Observe(start, old, postledger.Outcome{Class: postledger.OutcomeMisconfigured})
+		h.Resume(start)
+		if h.Observe(start, old, postledger.Outcome{Class: class}) || h.State() != health.Up {
+			t.Errorf("%s from before the resume changed the state to %s", class, h.State())
+		}
+		if !h.Observe(start, h.Start(), postledger.Outcome{Class: class}) || h.State() == health.Up {
+			t.Errorf("%s from after the resume did not count", class)
+		}
+	}
+}
+
 func TestResumeDuringAProbe(t *testing.T) {
 	h := down(t)
 	h.StartProbe(after(health.ProbeFirst))
