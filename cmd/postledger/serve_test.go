@@ -248,6 +248,31 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
+// A stop takes no longer than it may, whatever the next hop does. What has no
+// answer then is in doubt, and the journal says so.
+func TestStopIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t, sink.Config{LateEvery: 1, Late: time.Hour})
+	p := newPlace(t, "POSTLEDGER_STOP_TIMEOUT=1s")
+	s, app := relayed(t, p, r)
+	c := s.client(t, app)
+	if _, err := c.Send(t.Context(), batchOf(1).Messages[0]); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); len(r.copies(t)) == 0 && time.Now().Before(end); {
+		<-tick.C // until the final dot was read
+	}
+	if code := s.signal(t, syscall.SIGTERM); code != 1 || !strings.Contains(s.logged(), "stop_timeout") {
+		t.Errorf("exit code %d: %s", code, s.logged())
+	}
+	n := until(t, p.start(t).client(t, app), "it is settled", settled)
+	if n[postledger.StatusUnconfirmed] != 1 {
+		t.Errorf("%v", n)
+	}
+}
+
 // A ledger that does not know its worker any more ends the process: what it
 // would send could have been sent by another.
 func TestAWorkerThatMustNotGoOn(t *testing.T) {
