@@ -25,6 +25,9 @@ type Check struct {
 	journalDir string
 	// begun and answered are what the journals of killed processes said.
 	begun, answered map[journal.Member]bool
+	// Connections, unless zero, is how many a process has: no journal may have
+	// more envelopes in doubt.
+	Connections int
 	// Leased, Begun and Answered count what the kills met, so that a caller
 	// can tell whether they met anything.
 	Leased, Begun, Answered int
@@ -57,7 +60,11 @@ func (c *Check) AfterKill() {
 			c.tb.Errorf("a killed process's journal: %v", err)
 			continue
 		}
+		inDoubt := 0
 		for _, r := range dead.Records() {
+			if !r.Answered {
+				inDoubt++
+			}
 			for i, m := range r.Members {
 				recorded[m] = true
 				switch {
@@ -69,6 +76,9 @@ func (c *Check) AfterKill() {
 					c.begun[m] = true
 				}
 			}
+		}
+		if c.Connections != 0 && inDoubt > c.Connections {
+			c.tb.Errorf("%d envelopes were in doubt on %d connections", inDoubt, c.Connections)
 		}
 		if err := dead.Close(); err != nil {
 			c.tb.Error(err)

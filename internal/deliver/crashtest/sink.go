@@ -25,8 +25,9 @@ type Sink struct {
 	Port   int
 }
 
-// StartSink builds and starts one; it ends with the test.
-func StartSink(tb testing.TB) *Sink {
+// StartSink builds and starts one; it ends with the test. Further arguments are
+// smtpsink's own.
+func StartSink(tb testing.TB, args ...string) *Sink {
 	tb.Helper()
 	dir := tb.TempDir()
 	program := filepath.Join(dir, "smtpsink")
@@ -35,7 +36,7 @@ func StartSink(tb testing.TB) *Sink {
 		tb.Fatalf("build smtpsink: %v\n%s", err, out)
 	}
 	s := &Sink{tb: tb, record: filepath.Join(dir, "record")}
-	cmd := exec.Command(program, "-file", s.record, "-fsync", "-refuse", Refused)
+	cmd := exec.Command(program, append([]string{"-file", s.record, "-fsync", "-refuse", Refused}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
