@@ -120,7 +120,7 @@ func message(l *ledger.Ledger, j *job, p *postledger.Profile, i int, lane postle
 			SizeBytes: int64(len(text) + len(html)), Recipients: 1,
 		},
 		Content: postledger.Content{Text: text, HTML: html},
-		Key:     fmt.Sprintf("%d-%d", j.Run, i), Fingerprint: "1:bench",
+		Key:     fmt.Sprintf("%s-%d-%d", lane, j.Run, i), Fingerprint: "1:bench",
 		Deliveries: []postledger.Delivery{{
 			ID: d, MessageID: id, EnvelopeID: d, AppID: j.World.App, ProfileID: p.ID,
 			Lane: lane, Kind: postledger.KindTo, Address: to, AddressFolded: to,

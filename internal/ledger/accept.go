@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -120,19 +119,15 @@ type answer struct {
 // acceptGroup writes every request of the group that can be written. The
 // order is fixed: keys, rows, audit, counters, and the quota row last, so that
 // the one row all accepts of a profile share is locked for the commit only.
-func acceptGroup(ctx context.Context, t *tx, group []*answer) error {
-	now, err := t.nowMicros(ctx)
+func acceptGroup(ctx context.Context, t *tx, group []*answer, xid *uint64) error {
+	now, known, policies, quotas, err := askForGroup(ctx, t, group)
 	if err != nil {
 		return err
 	}
-	if err := resolveKeys(ctx, t, group); err != nil {
-		return err
-	}
-	if err := checkPolicy(ctx, t, group, now); err != nil {
-		return err
-	}
+	resolveKeys(group, known)
+	checkPolicy(group, policies)
 	if len(group) > 1 {
-		if err := refuseOverQuota(ctx, t, group, now); err != nil {
+		if err := refuseOverQuota(ctx, t, group, quotas, now); err != nil {
 			return err
 		}
 	}
@@ -147,27 +142,25 @@ func acceptGroup(ctx context.Context, t *tx, group []*answer) error {
 		return nil
 	}
 	if t.dialect == postgres {
-		err = insertPostgres(ctx, t, live, now)
+		err = insertPostgres(t, live, now)
 	} else {
 		err = insertSQLite(ctx, t, live, now)
 	}
 	if err != nil {
 		return err
 	}
-	if err := countAccepted(ctx, t, live, now); err != nil {
-		return err
+	countAccepted(t, live, now)
+	return chargeQuotas(ctx, t, live, quotas, now, xid)
+}
+
+// askForGroup reads all that decides about a group, in one round trip.
+func askForGroup(ctx context.Context, t *tx, group []*answer) (now int64, known map[appKey]knownKey, policies map[policyKey]policy, quotas map[quotaKey]quotaRow, err error) {
+	if t.dialect == postgres {
+		t.queueNow()
+	} else if _, err := t.nowMicros(ctx); err != nil {
+		return 0, nil, nil, nil, err
 	}
-	return chargeQuotas(ctx, t, live, now)
-}
-
-type appKey struct {
-	app postledger.ID
-	key string
-}
-
-// resolveKeys finds which messages are new. One key twice in a request is
-// refused earlier, at validation.
-func resolveKeys(ctx context.Context, t *tx, group []*answer) error {
+	known = map[appKey]knownKey{}
 	var apps []postledger.ID
 	var keys []string
 	for _, a := range group {
@@ -177,10 +170,21 @@ func resolveKeys(ctx context.Context, t *tx, group []*answer) error {
 			}
 		}
 	}
-	known, err := lookupKeys(ctx, t, apps, keys)
-	if err != nil {
-		return fmt.Errorf("look up idempotency keys: %w", err)
-	}
+	queueKeys(t, apps, keys, known)
+	policies = queuePolicies(t, group)
+	quotas = queueQuotas(t, group)
+	err = t.flush(ctx)
+	return t.us, known, policies, quotas, err
+}
+
+type appKey struct {
+	app postledger.ID
+	key string
+}
+
+// resolveKeys finds which messages are new. One key twice in a request is
+// refused earlier, at validation.
+func resolveKeys(group []*answer, known map[appKey]knownKey) {
 	for _, a := range group {
 		a.out.Items = make([]AcceptedItem, len(a.req.Messages))
 		a.fresh = a.fresh[:0]
@@ -199,7 +203,6 @@ func resolveKeys(ctx context.Context, t *tx, group []*answer) error {
 			}
 		}
 	}
-	return nil
 }
 
 // knownKey is a row of idempotency_keys; gone says that its message is not kept any more.
@@ -244,30 +247,32 @@ func (l *Ledger) LookupKeys(ctx context.Context, app postledger.ID, keys, finger
 
 func lookupKeys(ctx context.Context, t *tx, apps []postledger.ID, keys []string) (map[appKey]knownKey, error) {
 	known := map[appKey]knownKey{}
-	scan := func(rows *sql.Rows) error {
+	queueKeys(t, apps, keys, known)
+	return known, t.flush(ctx)
+}
+
+func queueKeys(t *tx, apps []postledger.ID, keys []string, known map[appKey]knownKey) {
+	if len(keys) == 0 {
+		return
+	}
+	scan := func(r row) error {
 		var k appKey
 		var v knownKey
-		if err := rows.Scan(&k.app, &k.key, &v.fingerprint, &v.message, &v.batch, &v.gone); err != nil {
-			return err
-		}
+		err := r.Scan(&k.app, &k.key, &v.fingerprint, &v.message, &v.batch, &v.gone)
 		known[k] = v
-		return nil
+		return err
 	}
+	const what = "look up idempotency keys"
 	const columns = `SELECT k.app_id, k.key, k.fingerprint, k.message_id, k.batch_id, m.id IS NULL
 		FROM idempotency_keys k LEFT JOIN messages m ON m.id = k.message_id `
-	if len(keys) == 0 {
-		return known, nil
-	}
 	if t.dialect == postgres {
-		return known, t.each(ctx, scan, columns+`JOIN unnest($1::uuid[], $2::text[]) AS q(app_id, key)
+		t.queueRead(what, scan, columns+`JOIN unnest($1::uuid[], $2::text[]) AS q(app_id, key)
 			ON k.app_id = q.app_id AND k.key = q.key`, apps, keys)
+		return
 	}
 	for i := range keys {
-		if err := t.each(ctx, scan, columns+`WHERE k.app_id = ? AND k.key = ?`, apps[i], keys[i]); err != nil {
-			return nil, err
-		}
+		t.queueRead(what, scan, columns+`WHERE k.app_id = ? AND k.key = ?`, apps[i], keys[i])
 	}
-	return known, nil
 }
 
 type countKey struct {
@@ -278,7 +283,7 @@ type countKey struct {
 func compareIDs(a, b postledger.ID) int { return slices.Compare(a[:], b[:]) }
 
 // countAccepted writes accept's own count, which books compares with the rows.
-func countAccepted(ctx context.Context, t *tx, live []*answer, now int64) error {
+func countAccepted(t *tx, live []*answer, now int64) {
 	type sum struct{ messages, deliveries int64 }
 	sums := map[countKey]sum{}
 	for _, a := range live {
@@ -304,16 +309,13 @@ func countAccepted(ctx context.Context, t *tx, live []*answer, now int64) error 
 	})
 	for _, k := range keys {
 		s := sums[k]
-		if _, err := t.exec(ctx, `INSERT INTO accept_counts (hour, app_id, profile_id, lane, messages, deliveries)
+		t.queue("count accepted", nil, `INSERT INTO accept_counts (hour, app_id, profile_id, lane, messages, deliveries)
 			VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (hour, app_id, profile_id, lane) DO UPDATE SET
 				messages = accept_counts.messages + excluded.messages,
 				deliveries = accept_counts.deliveries + excluded.deliveries`,
-			now/microsPerHour, k.app, k.profile, string(k.lane), s.messages, s.deliveries); err != nil {
-			return fmt.Errorf("count accepted: %w", err)
-		}
+			now/microsPerHour, k.app, k.profile, string(k.lane), s.messages, s.deliveries)
 	}
-	return nil
 }
 
 const (

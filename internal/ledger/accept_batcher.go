@@ -204,10 +204,7 @@ func (b *acceptBatcher) once1(answers []*answer) error {
 	for range 3 {
 		var xid uint64
 		err = b.l.inPostgresTx(ctx, func(ctx context.Context, t *tx) error {
-			if err := acceptGroup(ctx, t, answers); err != nil {
-				return err
-			}
-			return t.row(ctx, []any{&xid}, `SELECT coalesce(pg_current_xact_id_if_assigned()::text, '0')`)
+			return acceptGroup(ctx, t, answers, &xid)
 		})
 		var ce *commitError
 		if errors.As(err, &ce) {

@@ -1,9 +1,7 @@
 package ledger
 
 import (
-	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/postledger/postledger"
 )
@@ -13,25 +11,12 @@ type policyKey struct{ app, profile, apiKey postledger.ID }
 
 // checkPolicy repeats, inside the transaction, what was checked when the
 // request came in: a removed profile or a revoked grant or key refuses it.
-func checkPolicy(ctx context.Context, t *tx, group []*answer, now int64) error {
-	var keys []policyKey
-	seen := map[policyKey]policy{}
-	for _, a := range group {
-		k := policyKey{a.req.AppID, a.req.ProfileID, a.req.APIKeyID}
-		if _, ok := seen[k]; ok || a.err != nil || len(a.fresh) == 0 {
-			continue
-		}
-		seen[k] = policy{}
-		keys = append(keys, k)
-	}
-	if err := readPolicies(ctx, t, keys, seen, now); err != nil {
-		return fmt.Errorf("check policy: %w", err)
-	}
+func checkPolicy(group []*answer, policies map[policyKey]policy) {
 	for _, a := range group {
 		if a.err != nil || len(a.fresh) == 0 {
 			continue
 		}
-		p := seen[policyKey{a.req.AppID, a.req.ProfileID, a.req.APIKeyID}]
+		p := policies[policyKey{a.req.AppID, a.req.ProfileID, a.req.APIKeyID}]
 		switch {
 		case !p.keyValid:
 			a.err = ErrKeyRevoked
@@ -43,7 +28,6 @@ func checkPolicy(ctx context.Context, t *tx, group []*answer, now int64) error {
 			a.err = ErrProfileChanged
 		}
 	}
-	return nil
 }
 
 // equalPtr compares a grant's own quota, when it has one, with what the
@@ -61,48 +45,64 @@ type policy struct {
 	quota    *int64
 }
 
-// readPolicies: an app without any grant may use the default profile only; an
-// app with grants may use what they name. What has no answer stays the zero
-// policy: the app is gone, and its keys with it. A group of many callers is
-// asked about at once; on SQLite a group is one request.
-func readPolicies(ctx context.Context, t *tx, keys []policyKey, into map[policyKey]policy, now int64) error {
-	scan := func(rows *sql.Rows) error {
+// queuePolicies asks for the policies of a group's requests. An app without any
+// grant may use the default profile only; an app with grants may use what they
+// name. What has no answer stays the zero policy: the app is gone, and its keys
+// with it.
+func queuePolicies(t *tx, group []*answer) map[policyKey]policy {
+	out := map[policyKey]policy{}
+	var keys []policyKey
+	for _, a := range group {
+		k := policyKey{a.req.AppID, a.req.ProfileID, a.req.APIKeyID}
+		if _, ok := out[k]; !ok {
+			out[k] = policy{}
+			keys = append(keys, k)
+		}
+	}
+	scan := func(r row) error {
 		var k policyKey
 		var p policy
 		var revision, quota sql.NullInt64
 		var trusted sql.NullBool
-		if err := rows.Scan(&k.app, &k.profile, &k.apiKey, &revision, &p.granted, &trusted, &quota, &p.keyValid); err != nil {
-			return err
-		}
+		err := r.Scan(&k.app, &k.profile, &k.apiKey, &revision, &p.granted, &trusted, &quota, &p.keyValid)
 		p.revision, p.trusted = revision.Int64, trusted.Bool
 		if quota.Valid {
 			p.hasQuota, p.quota = true, &quota.Int64
 		}
-		into[k] = p
-		return nil
+		out[k] = p
+		return err
 	}
-	const answers = ` SELECT q.app_id, q.profile_id, q.key_id, p.revision,
+	const what = "check policy"
+	answers := ` SELECT q.app_id, q.profile_id, q.key_id, p.revision,
 			p.id IS NOT NULL AND (g.app_id IS NOT NULL OR p.is_default AND NOT EXISTS (
 				SELECT 1 FROM app_profiles o WHERE o.app_id = a.id AND o.revoked_at IS NULL)),
 			g.trusted_html, g.quota,
 			q.key_id IS NULL OR EXISTS (SELECT 1 FROM api_keys k WHERE k.id = q.key_id AND k.revoked_at IS NULL
-				AND (k.expires_at IS NULL OR k.expires_at > ?))
+				AND (k.expires_at IS NULL OR k.expires_at > ` + t.nowSQL() + `))
 		FROM q JOIN apps a ON a.id = q.app_id AND a.removed_at IS NULL
 		LEFT JOIN profiles p ON p.id = q.profile_id AND p.removed_at IS NULL
 		LEFT JOIN app_profiles g ON g.app_id = a.id AND g.profile_id = p.id AND g.revoked_at IS NULL`
-	if t.dialect == postgres && len(keys) > 0 {
+	if t.dialect == postgres {
 		apps, profiles, apiKeys := make([]postledger.ID, len(keys)), make([]postledger.ID, len(keys)), make([]postledger.ID, len(keys))
 		for i, k := range keys {
 			apps[i], profiles[i], apiKeys[i] = k.app, k.profile, k.apiKey
 		}
-		return t.each(ctx, scan, `WITH q AS (SELECT * FROM unnest(?::uuid[], ?::uuid[], ?::uuid[]) AS u(app_id, profile_id, key_id))`+answers,
-			apps, profiles, apiKeys, now)
+		t.queueRead(what, scan, `WITH q AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS u(app_id, profile_id, key_id))`+answers,
+			apps, profiles, apiKeys)
+		return out
 	}
 	for _, k := range keys {
-		if err := t.each(ctx, scan, `WITH q(app_id, profile_id, key_id) AS (VALUES (?, ?, ?))`+answers,
-			k.app, k.profile, nullID(k.apiKey), now); err != nil {
-			return err
-		}
+		t.queueRead(what, scan, `WITH q(app_id, profile_id, key_id) AS (VALUES (?, ?, ?))`+answers,
+			k.app, k.profile, nullID(k.apiKey), t.us)
 	}
-	return nil
+	return out
+}
+
+// nowSQL is the transaction's moment in a statement: a placeholder for t.us,
+// or the database's own clock.
+func (t *tx) nowSQL() string {
+	if t.dialect == postgres {
+		return "now_us()"
+	}
+	return "?"
 }

@@ -38,11 +38,9 @@ func (l *Ledger) xactFate(xid uint64, cause error) error {
 	}
 }
 
-// insertPostgres writes the rows of all requests with one statement a table.
-func insertPostgres(ctx context.Context, t *tx, live []*answer, now int64) error {
-	if err := insertKeysPostgres(ctx, t, live, now); err != nil {
-		return err
-	}
+// insertPostgres queues the rows of all requests, one statement a table.
+func insertPostgres(t *tx, live []*answer, now int64) error {
+	insertKeysPostgres(t, live, now)
 	var m messageArrays
 	var d deliveryArrays
 	var a auditArrays
@@ -58,22 +56,16 @@ func insertPostgres(ctx context.Context, t *tx, live []*answer, now int64) error
 		}
 		a.add(ans.req, now)
 	}
-	if err := m.insert(ctx, t); err != nil {
-		return fmt.Errorf("insert messages: %w", err)
-	}
-	if err := d.insert(ctx, t); err != nil {
-		return fmt.Errorf("insert deliveries: %w", err)
-	}
-	if err := a.insert(ctx, t); err != nil {
-		return fmt.Errorf("insert audit: %w", err)
-	}
+	m.insert(t)
+	d.insert(t)
+	a.insert(t)
 	return nil
 }
 
 // insertKeysPostgres inserts the keys sorted, so that two processes with the
 // same keys wait for each other in one direction only. A key that another
 // process committed meanwhile is a race: the caller looks again.
-func insertKeysPostgres(ctx context.Context, t *tx, live []*answer, now int64) error {
+func insertKeysPostgres(t *tx, live []*answer, now int64) {
 	type row struct {
 		app             postledger.ID
 		key, print      string
@@ -88,7 +80,7 @@ func insertKeysPostgres(ctx context.Context, t *tx, live []*answer, now int64) e
 		}
 	}
 	if len(rows) == 0 {
-		return nil
+		return
 	}
 	slices.SortFunc(rows, func(x, y row) int {
 		if c := compareIDs(x.app, y.app); c != 0 {
@@ -102,16 +94,14 @@ func insertKeysPostgres(ctx context.Context, t *tx, live []*answer, now int64) e
 		apps, keys, prints = append(apps, r.app), append(keys, r.key), append(prints, r.print)
 		messages, batches = append(messages, r.message), append(batches, r.batch_)
 	}
-	n, err := t.exec(ctx, `INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, batch_id, created_at)
+	t.queue("insert idempotency keys", func(n int64) error {
+		if n != int64(len(rows)) {
+			return errKeyRace
+		}
+		return nil
+	}, `INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, batch_id, created_at)
 		SELECT u.*, $6::bigint FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[]) AS u
 		ON CONFLICT (app_id, key) DO NOTHING`, apps, keys, prints, messages, batches, now)
-	if err != nil {
-		return fmt.Errorf("insert idempotency keys: %w", err)
-	}
-	if n != int64(len(rows)) {
-		return errKeyRace
-	}
-	return nil
 }
 
 // jsonText stores a list as JSON, and an empty one as "".
@@ -165,8 +155,8 @@ func (c *messageArrays) add(r *AcceptRequest, n *NewMessage, now int64) error {
 	return nil
 }
 
-func (c *messageArrays) insert(ctx context.Context, t *tx) error {
-	_, err := t.exec(ctx, `WITH u AS (
+func (c *messageArrays) insert(t *tx) {
+	t.queue("insert messages", nil, `WITH u AS (
 			SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[],
 				$7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
 				$14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[],
@@ -193,7 +183,6 @@ func (c *messageArrays) insert(ctx context.Context, t *tx) error {
 		c.category, c.subject, c.headerMessageID, c.actorType, c.actorID, c.actorName,
 		c.size, c.created, c.recipients, c.sendAt, c.expiresAt,
 		c.text, c.html, c.headers, c.fromName, c.replyTo, c.attachments)
-	return err
 }
 
 // deliveryArrays holds one slice a column of deliveries.
@@ -215,15 +204,14 @@ func (c *deliveryArrays) add(d *postledger.Delivery, now int64) {
 	c.name, c.recipientKey = append(c.name, d.DisplayName), append(c.recipientKey, d.RecipientKey)
 }
 
-func (c *deliveryArrays) insert(ctx context.Context, t *tx) error {
-	_, err := t.exec(ctx, `INSERT INTO deliveries (id, message_id, envelope_id, app_id, profile_id,
+func (c *deliveryArrays) insert(t *tx) {
+	t.queue("insert deliveries", nil, `INSERT INTO deliveries (id, message_id, envelope_id, app_id, profile_id,
 			created_at, due_at, expires_at, position, kind, lane, address, address_folded, display_name, recipient_key, status)
 		SELECT u.*, 'queued' FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
 			$6::bigint[], $7::bigint[], $8::bigint[], $9::int[],
 			$10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) AS u`,
 		c.id, c.message, c.envelope, c.app, c.profile, c.created, c.due, c.expires, c.position,
 		c.kind, c.lane, c.address, c.folded, c.name, c.recipientKey)
-	return err
 }
 
 // auditArrays holds one slice a column of audit_events.
@@ -242,12 +230,11 @@ func (c *auditArrays) add(r *AcceptRequest, now int64) {
 	c.result, c.detail = append(c.result, e.Result), append(c.detail, e.Detail)
 }
 
-func (c *auditArrays) insert(ctx context.Context, t *tx) error {
-	_, err := t.exec(ctx, `INSERT INTO audit_events (id, app_id, api_key_id, at, request_id, actor_type, actor_id,
+func (c *auditArrays) insert(t *tx) {
+	t.queue("insert audit", nil, `INSERT INTO audit_events (id, app_id, api_key_id, at, request_id, actor_type, actor_id,
 			action, target_type, target_id, result, detail)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[],
 			$8::text[], $9::text[], $10::text[], $11::text[], $12::text[])`,
 		c.id, c.app, c.apiKey, c.at, c.requestID, c.actorType, c.actorID,
 		c.action, c.targetType, c.targetID, c.result, c.detail)
-	return err
 }

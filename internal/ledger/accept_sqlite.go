@@ -15,7 +15,7 @@ import (
 func (l *Ledger) acceptSQLite(ctx context.Context, r *AcceptRequest) (Accepted, error) {
 	a := &answer{req: r}
 	err := l.writer.do(ctx, func(ctx context.Context, t *tx) error {
-		return acceptGroup(ctx, t, []*answer{a})
+		return acceptGroup(ctx, t, []*answer{a}, nil)
 	})
 	var ce *commitError
 	if errors.As(err, &ce) {

@@ -76,11 +76,16 @@ func (l *Ledger) inPostgresTx(ctx context.Context, fn func(context.Context, *tx)
 }
 
 func (l *Ledger) oncePostgresTx(ctx context.Context, fn func(context.Context, *tx) error) error {
-	stx, err := l.db.BeginTx(ctx, nil)
+	conn, err := l.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := fn(ctx, &tx{dialect: postgres, q: stx, clock: l.now}); err != nil {
+	defer conn.Close()
+	stx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := fn(ctx, &tx{dialect: postgres, q: stx, conn: conn, clock: l.now}); err != nil {
 		return errors.Join(err, ignoreDone(stx.Rollback()))
 	}
 	if err := stx.Commit(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -21,12 +22,47 @@ type quotaCharge struct {
 	limit *int64
 }
 
+// bound is the limit, or one that is never reached.
+func (c quotaCharge) bound() int64 {
+	if c.limit == nil {
+		return 1 << 62
+	}
+	return *c.limit
+}
+
+// quotaRow is the running sum and the minute up to which it has been swept.
+type quotaRow struct{ used, swept int64 }
+
+// queueQuotas reads the sums of a group's quotas, without a lock.
+func queueQuotas(t *tx, group []*answer) map[quotaKey]quotaRow {
+	var keys []quotaKey
+	for _, a := range group {
+		if k := (quotaKey{a.req.AppID, a.req.ProfileID}); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	out := make(map[quotaKey]quotaRow, len(keys))
+	for _, k := range keys {
+		t.queueRead("read quota", func(r row) error {
+			var q quotaRow
+			err := r.Scan(&q.used, &q.swept)
+			out[k] = q
+			return err
+		}, `SELECT used, swept FROM quotas WHERE app_id = ? AND profile_id = ?`, k.app, k.profile)
+	}
+	return out
+}
+
 // chargeQuotas adds the group's new recipients to each (app, profile), in
 // sorted order so that two processes never wait for each other in a circle.
 // The row is locked once per group and for the commit only. The check is part
 // of the UPDATE: the database evaluates it on the current row, so it is exact
 // whatever runs beside it (invariant 7). A sum read beforehand is not.
-func chargeQuotas(ctx context.Context, t *tx, live []*answer, now int64) error {
+//
+// It is what runs last, and sends what was queued before it. When each sum is
+// of this minute, all charges go with it; else one after the other, as their
+// locks must be taken in order.
+func chargeQuotas(ctx context.Context, t *tx, live []*answer, rows map[quotaKey]quotaRow, now int64, xid *uint64) error {
 	charges := map[quotaKey]quotaCharge{}
 	for _, a := range live {
 		k := quotaKey{a.req.AppID, a.req.ProfileID}
@@ -48,9 +84,24 @@ func chargeQuotas(ctx context.Context, t *tx, live []*answer, now int64) error {
 		return compareIDs(a.profile, b.profile)
 	})
 	minute := now / microsPerMinute
+	if t.dialect == postgres && !slices.ContainsFunc(keys, func(k quotaKey) bool { return rows[k].swept < minute }) {
+		over := false
+		for _, k := range keys {
+			queueCharge(t, k, charges[k], minute, &over)
+		}
+		queueXact(t, xid)
+		if err := t.flush(ctx); err != nil || !over {
+			return err
+		}
+		if len(live) > 1 {
+			return errGroupQuota
+		}
+	}
+	if err := t.flush(ctx); err != nil {
+		return err
+	}
 	for _, k := range keys {
-		c := charges[k]
-		ok, err := chargeQuota(ctx, t, k, c, minute)
+		ok, err := chargeQuota(ctx, t, k, charges[k], minute)
 		if err != nil {
 			return fmt.Errorf("charge quota: %w", err)
 		}
@@ -60,19 +111,22 @@ func chargeQuotas(ctx context.Context, t *tx, live []*answer, now int64) error {
 		if len(live) > 1 {
 			return errGroupQuota
 		}
-		if live[0].err, err = quotaExceeded(ctx, t, k, c, minute, 0); err != nil {
+		if live[0].err, err = quotaExceeded(ctx, t, k, charges[k], minute, 0); err != nil {
 			return fmt.Errorf("read quota: %w", err)
 		}
 		return errGroupQuota
 	}
-	return nil
+	if t.dialect == postgres {
+		queueXact(t, xid)
+	}
+	return t.flush(ctx)
 }
 
 // refuseOverQuota refuses the requests of a group that the quota has no room
 // for, in their order, so that an app that is over its quota does not make the
 // whole group fail and every other app's request a commit of its own. It reads
 // without a lock: what it lets through, the charge decides.
-func refuseOverQuota(ctx context.Context, t *tx, group []*answer, now int64) error {
+func refuseOverQuota(ctx context.Context, t *tx, group []*answer, rows map[quotaKey]quotaRow, now int64) error {
 	minute := now / microsPerMinute
 	used, pending := map[quotaKey]int64{}, map[quotaKey]int64{}
 	refusals := map[quotaKey]error{}
@@ -83,7 +137,7 @@ func refuseOverQuota(ctx context.Context, t *tx, group []*answer, now int64) err
 		k := quotaKey{a.req.AppID, a.req.ProfileID}
 		if _, ok := used[k]; !ok {
 			var err error
-			if used[k], err = readQuota(ctx, t, k, minute); err != nil {
+			if used[k], err = usedNow(ctx, t, k, rows[k], minute); err != nil {
 				return err
 			}
 		}
@@ -108,19 +162,53 @@ func refuseOverQuota(ctx context.Context, t *tx, group []*answer, now int64) err
 	return nil
 }
 
-// readQuota is what the window holds: the running sum if it is of this minute,
-// else its minutes added up.
+// readQuota is what the window holds.
 func readQuota(ctx context.Context, t *tx, k quotaKey, minute int64) (int64, error) {
-	var used, swept int64
-	err := t.row(ctx, []any{&used, &swept}, `SELECT used, swept FROM quotas WHERE app_id = ? AND profile_id = ?`, k.app, k.profile)
-	if err == nil && swept < minute {
-		err = t.row(ctx, []any{&used}, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM quota_minutes
-			WHERE app_id = ? AND profile_id = ? AND minute > ?`, k.app, k.profile, minute-quotaWindow)
+	var q quotaRow
+	err := t.row(ctx, []any{&q.used, &q.swept}, `SELECT used, swept FROM quotas WHERE app_id = ? AND profile_id = ?`, k.app, k.profile)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
 	}
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err != nil {
+		return 0, fmt.Errorf("read quota: %w", err)
+	}
+	return usedNow(ctx, t, k, q, minute)
+}
+
+// usedNow is the running sum if it is of this minute, else its minutes added up.
+func usedNow(ctx context.Context, t *tx, k quotaKey, q quotaRow, minute int64) (int64, error) {
+	if q.swept == 0 || q.swept >= minute {
+		return q.used, nil // swept is zero without a row
+	}
+	var used int64
+	if err := t.row(ctx, []any{&used}, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM quota_minutes
+			WHERE app_id = ? AND profile_id = ? AND minute > ?`, k.app, k.profile, minute-quotaWindow); err != nil {
 		return 0, fmt.Errorf("read quota: %w", err)
 	}
 	return used, nil
+}
+
+// queueCharge is tryCharge in one statement.
+func queueCharge(t *tx, k quotaKey, c quotaCharge, minute int64, over *bool) {
+	t.queue("charge quota", func(n int64) error { *over = *over || n == 0; return nil },
+		`WITH q AS (UPDATE quotas SET used = used + $1 WHERE app_id = $2 AND profile_id = $3 AND swept >= $4 AND used + $1 <= $5 RETURNING 1)
+		INSERT INTO quota_minutes (app_id, profile_id, minute, n) SELECT $2, $3, $4, $1 FROM q
+		ON CONFLICT (app_id, profile_id, minute) DO UPDATE SET n = quota_minutes.n + excluded.n`,
+		c.n, k.app, k.profile, minute, c.bound())
+}
+
+// queueXact asks for the transaction's id, by which its fate is known when its
+// COMMIT gets no answer.
+func queueXact(t *tx, xid *uint64) {
+	t.queueRead("read transaction id", func(r row) error {
+		var text string
+		if err := r.Scan(&text); err != nil {
+			return err
+		}
+		var err error
+		*xid, err = strconv.ParseUint(text, 10, 64)
+		return err
+	}, `SELECT coalesce(pg_current_xact_id_if_assigned()::text, '0')`)
 }
 
 func chargeQuota(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (bool, error) {
@@ -142,12 +230,8 @@ func chargeQuota(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute i
 // tryCharge adds to the running sum and to the minute's own row, if the sum is
 // of this window and stays within the limit.
 func tryCharge(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (bool, error) {
-	limit := int64(1) << 62
-	if c.limit != nil {
-		limit = *c.limit
-	}
 	n, err := t.exec(ctx, `UPDATE quotas SET used = used + ? WHERE app_id = ? AND profile_id = ? AND swept >= ? AND used + ? <= ?`,
-		c.n, k.app, k.profile, minute, c.n, limit)
+		c.n, k.app, k.profile, minute, c.n, c.bound())
 	if err != nil || n == 0 {
 		return false, err
 	}

@@ -84,16 +84,30 @@ func (tr *Trace) add(s Statement) {
 type pgxTracer struct{ tr *Trace }
 
 func (t pgxTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
-	args := d.Args
+	t.tr.add(Statement{d.SQL, withoutOptions(d.Args)})
+	return ctx
+}
+
+// withoutOptions leaves out the formats that database/sql's adapter puts in front.
+func withoutOptions(args []any) []any {
 	for len(args) > 0 {
 		if _, option := args[0].(pgx.QueryResultFormatsByOID); !option {
 			break
 		}
-		args = args[1:] // database/sql's adapter asks for formats in front
+		args = args[1:]
 	}
-	t.tr.add(Statement{d.SQL, args})
+	return args
+}
+
+func (t pgxTracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+	for _, q := range d.Batch.QueuedQueries {
+		t.tr.add(Statement{q.SQL, withoutOptions(q.Arguments)})
+	}
 	return ctx
 }
+
+func (pgxTracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (pgxTracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
 func (pgxTracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 

@@ -6,26 +6,25 @@ import (
 	"github.com/postledger/postledger"
 )
 
-// writeChangesPostgres writes all changes with one statement a table, the
-// counters last: their rows are shared by every settle of the hour.
+// writeChangesPostgres writes all changes in one round trip, with one statement
+// a table, the counters last: their rows are shared by every settle of the hour.
 func writeChangesPostgres(ctx context.Context, t *tx, changes []change, now int64) error {
-	if err := updateDeliveriesPostgres(ctx, t, changes); err != nil {
-		return err
-	}
+	updateDeliveriesPostgres(t, changes)
 	ids, deltas := messageDeltas(changes)
 	if len(ids) > 0 {
-		if _, err := t.exec(ctx, `UPDATE messages m SET unsettled = m.unsettled + u.delta,
+		t.queue("update messages", nil, `UPDATE messages m SET unsettled = m.unsettled + u.delta,
 				settled_at = CASE WHEN m.unsettled + u.delta = 0 THEN $3::bigint END
-			FROM unnest($1::uuid[], $2::int[]) AS u(id, delta) WHERE m.id = u.id`, ids, deltas, now); err != nil {
-			return err
-		}
+			FROM unnest($1::uuid[], $2::int[]) AS u(id, delta) WHERE m.id = u.id`, ids, deltas, now)
 	}
-	if err := insertEventsPostgres(ctx, t, changes, now); err != nil {
-		return err
-	}
+	insertEventsPostgres(t, changes, now)
+	countSettledPostgres(t, changes, now)
+	return t.flush(ctx)
+}
+
+func countSettledPostgres(t *tx, changes []change, now int64) {
 	keys, sums := statDeltas(changes)
 	if len(keys) == 0 {
-		return nil
+		return
 	}
 	var apps, profiles []postledger.ID
 	var lanes, statuses, reasons []string
@@ -34,14 +33,13 @@ func writeChangesPostgres(ctx context.Context, t *tx, changes []change, now int6
 		apps, profiles, lanes = append(apps, k.app), append(profiles, k.profile), append(lanes, string(k.lane))
 		statuses, reasons, ns = append(statuses, string(k.status)), append(reasons, string(k.reason)), append(ns, sums[k])
 	}
-	_, err := t.exec(ctx, `INSERT INTO stats_hours (hour, app_id, profile_id, lane, status, reason, n)
+	t.queue("count settled", nil, `INSERT INTO stats_hours (hour, app_id, profile_id, lane, status, reason, n)
 		SELECT $1::bigint, u.* FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[]) AS u
 		ON CONFLICT (hour, app_id, profile_id, lane, status, reason) DO UPDATE SET n = stats_hours.n + excluded.n`,
 		now/microsPerHour, apps, profiles, lanes, statuses, reasons, ns)
-	return err
 }
 
-func updateDeliveriesPostgres(ctx context.Context, t *tx, changes []change) error {
+func updateDeliveriesPostgres(t *tx, changes []change) {
 	n := len(changes)
 	ids, envelopes := make([]postledger.ID, n), make([]postledger.ID, n)
 	statuses, reasons := make([]string, n), make([]string, n)
@@ -57,7 +55,7 @@ func updateDeliveriesPostgres(ctx context.Context, t *tx, changes []change) erro
 		attempts[i], uncharged[i], resent[i] = int32(c.attempts), int32(c.uncharged), c.resent
 	}
 	// The rows are locked and were read in this transaction: the id is guard enough.
-	_, err := t.exec(ctx, `UPDATE deliveries d SET status = u.status, reason = u.reason, envelope_id = u.envelope_id,
+	t.queue("update deliveries", nil, `UPDATE deliveries d SET status = u.status, reason = u.reason, envelope_id = u.envelope_id,
 			due_at = u.due_at, first_charged_at = u.first_charged_at, sent_at = u.sent_at, settled_at = u.settled_at,
 			resolve_by = u.resolve_by, attempts = u.attempts, uncharged = u.uncharged, resent = u.resent,
 			response = u.response, provider_id = u.provider_id, lease_worker = NULL
@@ -68,10 +66,9 @@ func updateDeliveriesPostgres(ctx context.Context, t *tx, changes []change) erro
 		WHERE d.id = u.id`,
 		ids, envelopes, statuses, reasons, responses, providerIDs,
 		dues, firsts, sents, settleds, resolves, attempts, uncharged, resent)
-	return err
 }
 
-func insertEventsPostgres(ctx context.Context, t *tx, changes []change, now int64) error {
+func insertEventsPostgres(t *tx, changes []change, now int64) {
 	var ids, deliveries []postledger.ID
 	var kinds, froms, tos, reasons, phases, enhanced, responses, actors []string
 	var fences []int64
@@ -88,13 +85,12 @@ func insertEventsPostgres(ctx context.Context, t *tx, changes []change, now int6
 		responses, actors = append(responses, c.response), append(actors, c.event.Actor)
 	}
 	if len(ids) == 0 {
-		return nil
+		return
 	}
-	_, err := t.exec(ctx, `INSERT INTO delivery_events (id, delivery_id, kind, from_status, to_status, reason, fence, attempt, phase, code, enhanced, response, actor, at)
+	t.queue("insert events", nil, `INSERT INTO delivery_events (id, delivery_id, kind, from_status, to_status, reason, fence, attempt, phase, code, enhanced, response, actor, at)
 		SELECT u.*, $14::bigint FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
 			$7::bigint[], $8::int[], $9::text[], $10::int[], $11::text[], $12::text[], $13::text[]) AS u`,
 		ids, deliveries, kinds, froms, tos, reasons, fences, attempts, phases, codes, enhanced, responses, actors, now)
-	return err
 }
 
 func (e *Event) phaseText() string {

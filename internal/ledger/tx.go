@@ -33,6 +33,8 @@ type tx struct {
 	clock   func() time.Time
 	stmts   *stmtCache // SQLite's writer only
 	us      int64      // the transaction's moment, once asked for
+	conn    *sql.Conn  // PostgreSQL's, in a transaction: for flush
+	waiting []queued
 }
 
 // nowMicros is the moment of the transaction by the ledger's clock.
