@@ -31,6 +31,7 @@ type Ledger interface {
 	LoadMessages(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*ledger.Loaded, error)
 	Recheck(ctx context.Context, ids []postledger.ID) (map[postledger.ID]ledger.Check, error)
 	Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error)
+	SettleBy(ctx context.Context, worker postledger.ID, ss []ledger.Settlement) ([]ledger.Settled, int64, error)
 	StartWorker(ctx context.Context, w ledger.Worker) error
 	Heartbeat(ctx context.Context, worker postledger.ID, last int64) (int64, error)
 	EndWorker(ctx context.Context, worker postledger.ID) error

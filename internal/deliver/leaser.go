@@ -116,6 +116,12 @@ func (w *Worker) leaseOnce() bool {
 		}
 		return false
 	}
+	for i := range claimed {
+		if err := w.life.committed(claimed[i].Beat); err != nil {
+			w.fail(err) // nothing of it has begun: its journal frees it
+			return false
+		}
+	}
 	w.c.Kill("lease_committed")
 	took := time.Since(began)
 	var all []*envelope

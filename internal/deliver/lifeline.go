@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +21,11 @@ var errStale = errors.New("no heartbeat could be written for too long")
 // changes it.
 type lifeline struct {
 	w    *Worker
-	beat int64
 	last atomic.Pointer[time.Time]
+	// beat is the highest count known to be committed, by a heartbeat, a lease
+	// or a settle; mu keeps the journal's copy from going back.
+	mu   sync.Mutex
+	beat int64
 	// eras counts the silences that were long enough for others to take over:
 	// what was leased before one may not be transmitted after it, also when a
 	// heartbeat comes first.
@@ -41,13 +45,12 @@ func (l *lifeline) run(ctx context.Context) {
 		}
 		began := time.Now()
 		bctx, cancel := context.WithTimeout(ctx, l.w.c.StaleAfter)
-		beat, err := l.w.c.Ledger.Heartbeat(bctx, l.w.id, l.beat)
+		beat, err := l.w.c.Ledger.Heartbeat(bctx, l.w.id, l.known())
 		cancel()
 		switch {
 		case err == nil:
-			l.beat = beat
 			l.ok(began)
-			if err := l.w.journal.SetBeat(uint64(beat)); err != nil {
+			if err := l.committed(beat); err != nil {
 				l.w.fail(err)
 				return
 			}
@@ -58,6 +61,25 @@ func (l *lifeline) run(ctx context.Context) {
 			l.w.c.Log.Warn("heartbeat failed", slog.Any("error", err))
 		}
 	}
+}
+
+func (l *lifeline) known() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.beat
+}
+
+// committed notes in the journal what the ledger now holds: before the first
+// byte of what was leased leaves, and before the record of what was settled is
+// freed. A ledger that holds less is older than the world (invariant 17).
+func (l *lifeline) committed(beat int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if beat <= l.beat {
+		return nil
+	}
+	l.beat = beat
+	return l.w.journal.SetBeat(uint64(beat))
 }
 
 // ok notes a heartbeat by the moment before it was asked for.

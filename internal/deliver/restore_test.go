@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -219,3 +221,38 @@ func TestAJournalWithoutARowProvesNothing(t *testing.T) {
 type rowless struct{ *ledger.Ledger }
 
 func (rowless) StartWorker(context.Context, ledger.Worker) error { return errors.New("away") }
+
+// The counter moves with leases and settles, not with heartbeats alone: a
+// backup taken while messages are on the wire is known as old as soon as one
+// of them has been settled, however soon after.
+func TestABackupTakenWhileSendingIsKnownAsOld(t *testing.T) {
+	t.Parallel()
+	b := sqliteBackup(t)
+	held, reached := make(chan struct{}), make(chan struct{})
+	r := newRig(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, b.url) }, transporttest.HopConfig{
+		Rules: []transporttest.Rule{{At: transporttest.StepDot, Do: transporttest.Action{
+			Hook: sync.OnceFunc(func() { close(reached) }), Hold: held, Keep: true,
+		}}},
+	}, nil)
+	ids := r.Send([]string{"a@x.example"})
+	ids = append(ids, r.Send([]string{"b@x.example"})...)
+	config := childConfig{Database: b.url, JournalDir: r.dir, Heartbeat: time.Hour, StaleAfter: 2 * time.Hour}
+	first := startChild(t, config, "")
+	<-reached
+	b.save(t)
+	close(held)
+	r.settled(ids...)
+	first.Kill()
+	must(t, r.Ledger.Close())
+	b.putBack(t)
+
+	r.reopen(b.url)
+	again := startChild(t, config, "")
+	for _, d := range r.settled(ids...) {
+		if d.Status != postledger.StatusUnconfirmed || d.Reason != postledger.ReasonRestored {
+			t.Errorf("%s is %s/%s", d.Address, d.Status, d.Reason)
+		}
+	}
+	again.stop()
+	r.eachOnce(2)
+}

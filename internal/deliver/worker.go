@@ -122,7 +122,7 @@ func (w *Worker) Start(ctx context.Context) error {
 		// Nothing was leased: the row ends and the journal is let go.
 		return errors.Join(fmt.Errorf("start worker: %w", err), w.c.Ledger.EndWorker(ctx, w.id), w.closeHops(), w.journal.Close())
 	}
-	w.settler = settle.New(w.c.Ledger, settle.Options{Log: w.c.Log, Kill: w.c.Kill})
+	w.settler = settle.New(settling{w}, settle.Options{Log: w.c.Log, Kill: w.c.Kill})
 	w.recoverLost(ctx)
 	w.beats.Go(func() { w.life.run(w.work) })
 	w.loops.Go(w.policyLoop)

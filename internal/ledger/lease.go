@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,9 @@ type Claimed struct {
 	After Cursor
 	// Short says that no more rows are due after the cursor.
 	Short bool
+	// Beat is the worker's counter as the lease's commit moved it; 0 when the
+	// lease, over all its claims, took nothing.
+	Beat int64
 }
 
 // Lease claims deliveries for worker: they are committed as sending, under a
@@ -64,10 +68,14 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) 
 		for i := range out {
 			out[i].After = wants[i].After
 		}
+		claim := leaseSQLite
 		if t.dialect == postgres {
-			return leasePostgres(ctx, t, worker, wants, out)
+			claim = leasePostgres
 		}
-		return leaseSQLite(ctx, t, worker, wants, out)
+		if err := claim(ctx, t, worker, wants, out); err != nil {
+			return err
+		}
+		return beatLease(ctx, t, worker, out)
 	})
 	if err != nil {
 		// A lease whose COMMIT got no answer may exist: its rows are then
@@ -75,6 +83,18 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) 
 		return nil, fmt.Errorf("lease deliveries: %w", err)
 	}
 	return out, nil
+}
+
+// beatLease moves the worker's counter with a lease that took something.
+func beatLease(ctx context.Context, t *tx, worker postledger.ID, out []Claimed) error {
+	if !slices.ContainsFunc(out, func(c Claimed) bool { return len(c.Leased) > 0 }) {
+		return nil
+	}
+	beat, err := t.beat(ctx, worker, 0)
+	for i := range out {
+		out[i].Beat = beat
+	}
+	return err
 }
 
 // leasedColumns is what a worker needs of a delivery, in scanLeased's order.

@@ -81,19 +81,33 @@ type Settled struct {
 // was committed the first time is then refused by its own guard and reported
 // with the state it wrote.
 func (l *Ledger) Settle(ctx context.Context, ss []Settlement) ([]Settled, error) {
+	out, _, err := l.SettleBy(ctx, postledger.ID{}, ss)
+	return out, err
+}
+
+// SettleBy is Settle for the worker that holds the leases: its counter moves
+// with the commit, and is returned. It is 0 when the ledger does not know the
+// worker (any more): that refuses no answer.
+func (l *Ledger) SettleBy(ctx context.Context, worker postledger.ID, ss []Settlement) ([]Settled, int64, error) {
 	if len(ss) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	var out []Settled
+	var beat int64
 	err := l.write(ctx, func(ctx context.Context, t *tx) error {
 		var err error
-		out, err = settle(ctx, t, l, ss)
+		if out, err = settle(ctx, t, l, ss); err != nil || worker.IsZero() {
+			return err
+		}
+		if beat, err = t.beat(ctx, worker, 0); errors.Is(err, ErrWorkerUnknown) {
+			err = nil
+		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("settle deliveries: %w", err)
+		return nil, 0, fmt.Errorf("settle deliveries: %w", err)
 	}
-	return out, nil
+	return out, beat, nil
 }
 
 // settleRow is what a settle reads of a delivery, under its lock.

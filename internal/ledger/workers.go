@@ -46,27 +46,37 @@ func (l *Ledger) StartWorker(ctx context.Context, w Worker) error {
 	return nil
 }
 
-// Heartbeat moves the worker's counter from last to last+1. It fails with
-// ErrWorkerUnknown when the row does not hold last (or last+1, when an earlier
-// answer was lost).
+// Heartbeat moves the worker's counter on. It fails with ErrWorkerUnknown when
+// the row is missing, has ended, or holds less than last, the highest count
+// that the worker knows was committed.
 func (l *Ledger) Heartbeat(ctx context.Context, worker postledger.ID, last int64) (int64, error) {
-	var changed int64
+	var beat int64
 	err := l.write(ctx, func(ctx context.Context, t *tx) error {
-		now, err := t.nowMicros(ctx)
-		if err != nil {
-			return err
-		}
-		changed, err = t.exec(ctx, `UPDATE workers SET beat = ?, beat_at = ? WHERE id = ? AND ended_at IS NULL AND beat IN (?, ?)`,
-			last+1, now, worker, last, last+1)
+		var err error
+		beat, err = t.beat(ctx, worker, last)
 		return err
 	})
 	if err != nil {
 		return last, fmt.Errorf("write heartbeat: %w", err)
 	}
-	if changed == 0 {
-		return last, ErrWorkerUnknown
+	return beat, nil
+}
+
+// beat moves a worker's counter on, inside the transaction whose commit the
+// counter then stands for: a ledger that holds less does not hold that
+// transaction either, which is how a restored one is known (invariant 17).
+func (t *tx) beat(ctx context.Context, worker postledger.ID, last int64) (int64, error) {
+	now, err := t.nowMicros(ctx)
+	if err != nil {
+		return 0, err
 	}
-	return last + 1, nil
+	var beat int64
+	err = t.row(ctx, []any{&beat}, `UPDATE workers SET beat = beat + 1, beat_at = ?
+		WHERE id = ? AND ended_at IS NULL AND beat >= ? RETURNING beat`, now, worker, last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrWorkerUnknown
+	}
+	return beat, err
 }
 
 // EndWorker marks a worker as ended, once it holds no lease.

@@ -186,12 +186,35 @@ func Worker(t *testing.T, open Opener) {
 		if beat != 2 {
 			t.Fatalf("beat %d", beat)
 		}
-		// The answer was lost: the same step again is no error.
-		if beat, err = w.Heartbeat(t.Context(), w.Worker.ID, 1); err != nil || beat != 2 {
+		// The answer was lost: what the worker knows is behind, and that is no error.
+		if beat, err = w.Heartbeat(t.Context(), w.Worker.ID, 1); err != nil || beat != 3 {
 			t.Fatalf("again: %d %v", beat, err)
 		}
 		if _, err = w.Heartbeat(t.Context(), w.Worker.ID, 9); err == nil {
 			t.Fatal("a row older than its worker was taken")
+		}
+	})
+	// Invariant 17: what was leased or settled after a backup shows in the counter.
+	t.Run("leases and settles move the counter", func(t *testing.T) {
+		w := NewWorld(t, open)
+		key := w.Key(postledger.LaneImmediate)
+		if c := w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 1}); c.Beat != 0 {
+			t.Fatalf("an empty lease moved it to %d", c.Beat)
+		}
+		w.Send([]string{"a@x.example"})
+		c := w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 1})
+		if c.Beat != 2 {
+			t.Fatalf("lease: %d", c.Beat)
+		}
+		sent := []ledger.Settlement{{ID: c.Leased[0].ID, Fence: 1, Mover: postledger.MoverWorker, To: postledger.StatusSent}}
+		if _, beat, err := w.SettleBy(t.Context(), w.Worker.ID, sent); err != nil || beat != 3 {
+			t.Fatalf("settle: %d %v", beat, err)
+		}
+		if out, beat, err := w.SettleBy(t.Context(), w.NewID(), sent); err != nil || beat != 0 || out[0].Status != postledger.StatusSent {
+			t.Fatalf("settle by an unknown worker: %+v %d %v", out, beat, err)
+		}
+		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Beat != 3 {
+			t.Fatalf("row: %+v %v", v, err)
 		}
 	})
 	t.Run("a worker that holds a lease does not end", func(t *testing.T) {

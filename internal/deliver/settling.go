@@ -1,0 +1,23 @@
+package deliver
+
+import (
+	"context"
+
+	"github.com/postledger/postledger/internal/ledger"
+)
+
+// settling is the settler's store: a settle's commit is noted in the journal
+// before the records of what it settled are freed.
+type settling struct{ w *Worker }
+
+// Settle implements settle.Store.
+func (s settling) Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error) {
+	out, beat, err := s.w.c.Ledger.SettleBy(ctx, s.w.id, ss)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.w.life.committed(beat); err != nil {
+		s.w.fail(err)
+	}
+	return out, nil
+}
