@@ -7,7 +7,12 @@ import (
 	"strings"
 )
 
-const octetStream = "application/octet-stream"
+const (
+	octetStream = "application/octet-stream"
+	// maxTypeName bounds a type and a subtype (RFC 6838 §4.2). Those of office
+	// documents do not fit the line of the field's name, and stand on the next.
+	maxTypeName = 127
+)
 
 // A mediaType is a checked content type: base in lower case, parameters in
 // alphabetical order, without those the composer writes itself.
@@ -35,7 +40,7 @@ func parseContentType(s string) (mediaType, error) {
 		}
 	}
 	main, sub, _ := strings.Cut(base, "/")
-	if !all(main, isToken) || !all(sub, isToken) || len(base) > foldAt-len("Content-Type: ;") {
+	if !all(main, isToken) || !all(sub, isToken) || len(main) > maxTypeName || len(sub) > maxTypeName {
 		return mediaType{}, refuse(field, "is not a media type")
 	}
 	t := mediaType{base: strings.ToLower(base)}

@@ -66,6 +66,7 @@ func inputs() *rapid.Generator[*mime.Input] {
 			content := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "content")
 			a := file(headerText(200).Draw(t, "filename"), rapid.SampledFrom([]string{
 				"", "image/png", "Text/Plain; charset=iso-8859-1", "text/calendar", "application/x; title*=utf-8''%e2%82%ac%20rates",
+				"application/vnd.openxmlformats-officedocument.presentationml.presentation",
 				"message/rfc822", `application/x-y; note="a b"; long=` + strings.Repeat("z", 90),
 			}).Draw(t, "content_type"), content)
 			a.Disposition = mime.Disposition(rapid.IntRange(0, 1).Draw(t, "disposition"))

@@ -77,6 +77,11 @@ func TestRefusals(t *testing.T) {
 		}, "added[1].name: may occur only once"},
 		{attach(func(a *mime.Attachment) { a.Filename = "secret\n.txt" }), "attachments[1].filename: contains a line break"},
 		{attach(func(a *mime.Attachment) { a.ContentType = "secret" }), "attachments[1].content_type: is not a media type"},
+		{attach(func(a *mime.Attachment) { a.ContentType = "a/" + strings.Repeat("x", 128) }), "attachments[1].content_type: is not a media type"},
+		{attach(func(a *mime.Attachment) { a.ContentType = "a/" + strings.Repeat("x", 127) }), ""},
+		{attach(func(a *mime.Attachment) {
+			a.ContentType = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+		}), ""},
 		{attach(func(a *mime.Attachment) { a.ContentType = "a/b; secret" }), "attachments[1].content_type: is not a media type with parameters"},
 		{attach(func(a *mime.Attachment) { a.ContentType = "a/b\r\nsecret: 1" }), "attachments[1].content_type: contains a line break"},
 		{attach(func(a *mime.Attachment) { a.ContentType = "a/b; x*=utf-8''%0d%0asecret" }), "attachments[1].content_type: contains a line break"},
