@@ -28,9 +28,9 @@ func (s *server) authenticate(ctx context.Context, c *call) *Problem {
 	sum := secret.SumToken(token)
 	known, cleared, hit := s.keys.get(sum)
 	if !hit {
-		// A look-up costs a query: who fails too often waits. A key that works
-		// is known for a while, and not touched by that.
-		if wait := s.failures.wait(source); wait > 0 {
+		// A look-up costs a query: who fails too often waits. A key that has
+		// worked is not touched by that.
+		if wait := s.failures.wait(source); wait > 0 && !s.keys.good(sum) {
 			p := problem(codeRate, "too many failed logins")
 			p.retryAfter = wait
 			return p
@@ -41,11 +41,13 @@ func (s *server) authenticate(ctx context.Context, c *call) *Problem {
 		case err == nil:
 			s.keys.put(sum, known, cleared)
 		case errors.Is(err, ledger.ErrKeyUnknown):
+			s.keys.refused(sum)
 			s.unauthenticated(ctx, source, true)
 			return problem(codeUnauthorized, "")
 		case errors.Is(err, ledger.ErrKeyRevoked), errors.Is(err, ledger.ErrKeyExpired), errors.Is(err, ledger.ErrAppRemoved):
 			// The key is known, so the line names it; how many there are of
 			// them is bounded like those of strangers.
+			s.keys.refused(sum)
 			c.key = known.key
 			s.unauthenticated(ctx, source, true)
 			return problem(codeUnauthorized, "")

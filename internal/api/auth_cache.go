@@ -25,17 +25,22 @@ type keyCache struct {
 	m  map[[sha256.Size]byte]identity
 	// cleared counts clears: what was looked up before one is not kept.
 	cleared int
+	// worked are tokens that were good when they were last looked up. They are
+	// looked up again whatever fails beside them: one caller with an old key
+	// must not keep out the others behind its address.
+	worked map[[sha256.Size]byte]struct{}
 }
 
 const (
 	// keyAge is how long a revocation by another process may go unnoticed.
 	keyAge = 2 * time.Second
-	// maxKeys bounds the entries, some 500 bytes each: 2 MiB.
+	// maxKeys bounds the entries, some 500 bytes each: 2 MiB; and those of
+	// worked, which have 32.
 	maxKeys = 4096
 )
 
 func newKeyCache(now func() time.Time) *keyCache {
-	return &keyCache{now: now, m: map[[sha256.Size]byte]identity{}}
+	return &keyCache{now: now, m: map[[sha256.Size]byte]identity{}, worked: map[[sha256.Size]byte]struct{}{}}
 }
 
 // get also returns the number of clears, to be handed to put.
@@ -56,6 +61,10 @@ func (k *keyCache) get(sum [sha256.Size]byte) (id identity, cleared int, ok bool
 func (k *keyCache) put(sum [sha256.Size]byte, id identity, cleared int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if len(k.worked) >= maxKeys {
+		clear(k.worked)
+	}
+	k.worked[sum] = struct{}{}
 	if cleared != k.cleared {
 		return
 	}
@@ -64,6 +73,21 @@ func (k *keyCache) put(sum [sha256.Size]byte, id identity, cleared int) {
 	}
 	id.at = k.now()
 	k.m[sum] = id
+}
+
+// good reports whether a token worked when it was last looked up.
+func (k *keyCache) good(sum [sha256.Size]byte) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.worked[sum]
+	return ok
+}
+
+// refused notes that a token does not work, or no longer.
+func (k *keyCache) refused(sum [sha256.Size]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.worked, sum)
 }
 
 // clear forgets all: a key was revoked, or an app removed.

@@ -59,6 +59,9 @@ func TestFailedLogins(t *testing.T) {
 	// A key that is known goes on; one that is not waits, right or wrong.
 	w.call("GET", "/v1/messages", w.read, nil).want(http.StatusOK)
 	w.call("GET", "/v1/messages", w.content, nil).refused("rate_exceeded")
+	// Also when it is looked up again, and when another key was revoked.
+	w.clock.advance(2 * time.Second)
+	w.call("GET", "/v1/messages", w.read, nil).want(http.StatusOK)
 	lines := func() (n int, detail string) {
 		for _, e := range w.audited() {
 			if e.Action == "auth.fail" {
@@ -82,6 +85,22 @@ func TestFailedLogins(t *testing.T) {
 		t.Errorf("%d lines, the newest %q, want 2 and failures=20", n, detail)
 	}
 	w.call("GET", "/v1/messages", w.content, nil).refused("forbidden")
+}
+
+// A caller that goes on with a revoked key does not keep out the others behind
+// its address, whose keys the revocation made the cache forget.
+func TestARevokedKeyKeepsNobodyOut(t *testing.T) {
+	w := sqlite(t)
+	token, id := w.keyUntil(w.app.ID, time.Time{}, postledger.ScopeRead)
+	w.call("GET", "/v1/messages", token, nil).want(http.StatusOK)
+	w.call("GET", "/v1/messages", w.read, nil).want(http.StatusOK)
+	w.call("DELETE", "/v1/keys/"+id.String(), w.admin, nil).want(http.StatusNoContent)
+	for range 20 {
+		w.call("GET", "/v1/messages", token, nil).refused("unauthorized")
+	}
+	w.call("GET", "/v1/messages", token, nil).refused("rate_exceeded")
+	w.call("GET", "/v1/messages", w.read, nil).want(http.StatusOK)
+	w.call("GET", "/v1/apps", w.admin, nil).want(http.StatusOK)
 }
 
 func TestKeyRate(t *testing.T) {
