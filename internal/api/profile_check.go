@@ -1,9 +1,12 @@
 package api
 
 import (
+	"fmt"
+
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
 	"github.com/postledger/postledger/internal/address"
+	"github.com/postledger/postledger/internal/deliver/pace"
 )
 
 const (
@@ -31,6 +34,7 @@ func checkProfile(p *postledger.Profile) error {
 	add(c.Transport != "", "transport", accept.RuleRequired, "is missing")
 	add(c.Connections >= 1 && c.Connections <= maxConnections, "connections", accept.RuleRange, "must be between 1 and 1000")
 	add(c.PacePerMinute >= 0, "pace_per_minute", accept.RuleRange, "is negative")
+	add(c.PacePerMinute <= pace.MaxPerMinute, "pace_per_minute", accept.RuleRange, fmt.Sprintf("must be at most %d; 0 is no bound", pace.MaxPerMinute))
 	add(c.QuotaPerDay == nil || *c.QuotaPerDay >= 0, "quota_per_day", accept.RuleRange, "is negative")
 	add(c.MaxAttachmentBytes >= 0, "max_attachment_bytes", accept.RuleRange, "is negative")
 	add(c.ImmediatePerMinute >= 0, "immediate_per_minute", accept.RuleRange, "is negative")

@@ -75,6 +75,7 @@ func TestProfileRules(t *testing.T) {
 		"no connections":       {[]any{"connections", 0}, "invalid_profile", "connections range"},
 		"many connections":     {[]any{"connections", 1001}, "invalid_profile", "connections range"},
 		"a negative pace":      {[]any{"pace_per_minute", -1}, "invalid_profile", "pace_per_minute range"},
+		"a pace too fast":      {[]any{"pace_per_minute", 1_000_001}, "invalid_profile", "pace_per_minute range"},
 		"a negative quota":     {[]any{"quota_per_day", -1}, "invalid_profile", "quota_per_day range"},
 		"a long horizon":       {[]any{"retry_horizon_seconds", 2592001}, "invalid_profile", "retry_horizon_seconds range"},
 		"a policy":             {[]any{"on_unconfirmed", "forget"}, "invalid_profile", "on_unconfirmed unknown"},
