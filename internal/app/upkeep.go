@@ -31,6 +31,7 @@ func (a *App) sampleLoop(ctx context.Context) {
 func (a *App) sample(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
+	a.metrics.JournalTaken(a.worker.JournalTaken())
 	if err := a.metrics.Sample(ctx, a.ledger); err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Warn("the gauges could not be read", slog.Any("error", err))
 		return

@@ -200,6 +200,35 @@ func TestAHopThatRefusesTheLogin(t *testing.T) {
 	})
 }
 
+// What this process cannot make a transport of does not look like a working
+// profile: its mail waits, and leaves once the profile is mended.
+func TestAConfigurationThatCannotBeUsed(t *testing.T) {
+	onBoth(t, func(t *testing.T, open ledgertest.Opener) {
+		r := newRig(t, open, transporttest.HopConfig{}, nil)
+		var usable atomic.Bool
+		r.smtp = func(c *smtp.Config) {
+			if !usable.Load() {
+				c.Host = ""
+			}
+		}
+		ids := r.batch(3, "a")
+		w := r.start()
+		if h, ok := w.Health(r.Profile.ID); !ok || h.State != health.Paused || h.Alarm == "" ||
+			h.Reason.Class != postledger.OutcomeMisconfigured {
+			t.Errorf("health %+v %v", h, ok)
+		}
+		usable.Store(true)
+		p := r.Profile
+		p.Config.FromName = "Desk"
+		r.putProfile(p)
+		r.settled(ids...)
+		r.eachOnce(3)
+		if h, _ := w.Health(r.Profile.ID); h.State != health.Up {
+			t.Errorf("health %+v", h)
+		}
+	})
+}
+
 // B36: an answer to the dot that comes late counts; one that does not come
 // within the limit leaves doubt that nobody resolves by sending again.
 func TestALateAnswerToTheDot(t *testing.T) {

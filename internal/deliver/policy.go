@@ -182,7 +182,9 @@ func (w *Worker) probe(l *lineup, hop Hop) {
 	}
 }
 
-// Health is the state of a profile's hop, for the API and the metrics.
+// Health is the state of a profile's hop, for the API and the metrics. One that
+// this process cannot use as it is configured, such as with a password sealed
+// with a key it does not have, is paused until it is changed.
 func (w *Worker) Health(profile postledger.ID) (health.Snapshot, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -190,5 +192,11 @@ func (w *Worker) Health(profile postledger.ID) (health.Snapshot, bool) {
 	if l == nil {
 		return health.Snapshot{}, false
 	}
-	return l.health.Snapshot(), true
+	s := l.health.Snapshot()
+	if l.stopped && l.profile.RemovedAt.IsZero() {
+		s.State, s.NextProbe = health.Paused, time.Time{}
+		s.Reason = postledger.Outcome{Class: postledger.OutcomeMisconfigured}
+		s.Alarm = "this process cannot use the profile's configuration; its log says why"
+	}
+	return s, true
 }

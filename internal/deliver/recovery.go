@@ -225,8 +225,27 @@ func (w *Worker) eachLease(ctx context.Context, worker postledger.ID, plan func(
 		if err != nil {
 			return err
 		}
-		w.c.Observer.Settled("", out)
-		w.c.OnSettled(messagesOf(out))
+		w.report(out)
 		w.poke()
 	}
+}
+
+// report tells what was settled outside a send, profile by profile.
+func (w *Worker) report(out []ledger.Settled) {
+	byProfile := map[postledger.ID][]ledger.Settled{}
+	for _, s := range out {
+		if !s.ProfileID.IsZero() {
+			byProfile[s.ProfileID] = append(byProfile[s.ProfileID], s)
+		}
+	}
+	for id, settled := range byProfile {
+		name := ""
+		w.mu.Lock()
+		if l := w.lineups[id]; l != nil {
+			name = l.profile.Name
+		}
+		w.mu.Unlock()
+		w.c.Observer.Settled(name, settled)
+	}
+	w.c.OnSettled(messagesOf(out))
 }

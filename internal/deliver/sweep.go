@@ -25,8 +25,7 @@ func (w *Worker) sweep(ctx context.Context) {
 				}
 				var out []ledger.Settled
 				if out, err = w.c.Ledger.Settle(ctx, ss); err == nil {
-					w.c.Observer.Settled("", out)
-					w.c.OnSettled(messagesOf(out))
+					w.report(out)
 				}
 			}
 			if err != nil && ctx.Err() == nil {

@@ -153,6 +153,10 @@ func (w *Worker) fail(err error) {
 	w.endWork()
 }
 
+// JournalTaken is how many envelopes are between their dot and their settle's
+// commit: what a crash at this moment would leave to the journal.
+func (w *Worker) JournalTaken() int { return w.journal.Taken() }
+
 // ID is the worker's id in the ledger.
 func (w *Worker) ID() postledger.ID { return w.id }
 

@@ -18,6 +18,7 @@ type Metrics struct {
 	httpRequests, accepted, leased, sent, settled, requeued *prometheus.CounterVec
 	httpSeconds, leaseSeconds, sendSeconds, latency         *prometheus.HistogramVec
 	profileUp, profileRate, waiting, oldestDue              *prometheus.GaugeVec
+	journalTaken                                            prometheus.Gauge
 	waiters, unconfirmed, workers, retention, sampledAt     prometheus.Gauge
 	sampleFails                                             prometheus.Counter
 }
@@ -42,6 +43,7 @@ func New(version string, schema int, pool func() sql.DBStats) *Metrics {
 	m.profileUp, m.waiting, m.oldestDue = m.gauges(profileUp), m.gauges(waiting), m.gauges(oldestDue)
 	m.profileRate = m.gauges(profileRate)
 	m.waiters, m.unconfirmed, m.workers = m.gauge(waiters), m.gauge(unconfirmed), m.gauge(workers)
+	m.journalTaken = m.gauge(journalTaken)
 	m.retention, m.sampledAt = m.gauge(retention), m.gauge(sampledAt)
 	m.sampleFails = m.counters(sampleFails).WithLabelValues()
 	m.gauges(buildInfo).WithLabelValues(version, strconv.Itoa(schema)).Set(1)

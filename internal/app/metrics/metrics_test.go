@@ -48,6 +48,7 @@ func exercised(t *testing.T) *metrics.Metrics {
 	})
 	m.Health("main", "down")
 	m.Rate("main", 30)
+	m.JournalTaken(2)
 	m.Waits()
 	m.Waits()()
 	m.RetentionLag(time.Minute)

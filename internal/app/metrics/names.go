@@ -37,6 +37,8 @@ var (
 
 	profileRate = metric{"postledger_profile_rate", "gauge", []string{"profile"}, "Recipients a minute that this process may send now: its share of the profile's pace, less what a throttling hop took away; 0 is no bound."}
 
+	journalTaken = metric{"postledger_journal_slots_taken", "gauge", nil, "Envelopes of this process between their final dot and the commit of their settle: what a crash now would leave to the wire journal."}
+
 	waiting     = metric{"postledger_waiting_deliveries", "gauge", []string{"profile"}, "Queued deliveries of a profile, counted up to 10,000."}
 	oldestDue   = metric{"postledger_oldest_due_seconds", "gauge", []string{"lane"}, "How long ago the oldest waiting delivery of a lane was due; 0 when none is late. Paused profiles count."}
 	unconfirmed = metric{"postledger_unconfirmed_deliveries", "gauge", nil, "Deliveries whose fate is unknown, counted up to 10,000."}
@@ -54,7 +56,7 @@ var (
 func all() []metric {
 	return []metric{
 		buildInfo, httpRequests, httpSeconds, waiters, accepted, leased, leaseSeconds, sent, sendSeconds,
-		settled, requeued, latency, profileUp, profileRate, waiting, oldestDue, unconfirmed, workers, retention, sampleFails, sampledAt,
+		settled, requeued, latency, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, sampleFails, sampledAt,
 		dbOpen, dbMax, dbWaits, dbWaitSeconds,
 	}
 }

@@ -63,3 +63,6 @@ func (m *Metrics) Waits() func() {
 	m.waiters.Inc()
 	return m.waiters.Dec
 }
+
+// JournalTaken notes how many slots of the wire journal are in use.
+func (m *Metrics) JournalTaken(n int) { m.journalTaken.Set(float64(n)) }
