@@ -81,6 +81,22 @@ func (g *gate) reached() {
 	}
 }
 
+// blocked waits until a transaction waits for what the one at the gate locked.
+func (g *gate) blocked() {
+	g.t.Helper()
+	for poll := time.NewTicker(5 * time.Millisecond); ; <-poll.C {
+		n := 0
+		err := g.conn.QueryRow(g.t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'transactionid'`).Scan(&n)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if n > 0 {
+			return
+		}
+	}
+}
+
 // pass lets it commit, and every later one.
 func (g *gate) pass() { g.exec(`SELECT pg_advisory_unlock(4711)`) }
 
@@ -202,6 +218,31 @@ func TestALeaseWithoutAnAnswer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A worker is not ended while the COMMIT of one of its leases is under way: what
+// it leased would belong to nobody, and no recovery would look for it.
+func TestALeaseThatCommitsWhileItsWorkerIsEnded(t *testing.T) {
+	t.Parallel()
+	database := postgres(t)
+	r := newRig(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, database) }, transporttest.HopConfig{}, nil)
+	r.Send([]string{"a@x.example"})
+	g := newGate(t, database, "UPDATE ON deliveries", "NEW.status = 'sending'")
+	leased, ended := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := r.Lease(context.WithoutCancel(t.Context()), r.Worker.ID, []ledger.Want{{Key: r.Key(postledger.LaneImmediate), N: 1}})
+		leased <- err
+	}()
+	g.reached()
+	go func() { ended <- r.EndWorker(context.WithoutCancel(t.Context()), r.Worker.ID) }()
+	g.blocked()
+	g.pass()
+	must(t, <-leased)
+	must(t, <-ended)
+	w, known, err := r.WorkerByID(t.Context(), r.Worker.ID)
+	if err != nil || !known || !w.EndedAt.IsZero() {
+		t.Errorf("the worker holds a lease and has ended: %+v %v %v", w, known, err)
 	}
 }
 

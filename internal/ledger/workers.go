@@ -86,6 +86,17 @@ func (l *Ledger) EndWorker(ctx context.Context, worker postledger.ID) error {
 		if err != nil {
 			return err
 		}
+		// The lock first, in a statement of its own: a lease whose COMMIT is
+		// under way holds it, and one statement would wait for that and then
+		// judge by what it saw before. The lease would be nobody's to recover.
+		var one int
+		err = t.row(ctx, []any{&one}, `SELECT 1 FROM workers WHERE id = ? AND ended_at IS NULL`+t.forUpdate(), worker)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 		_, err = t.exec(ctx, `UPDATE workers SET ended_at = ? WHERE id = ? AND ended_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.lease_worker = workers.id)`, now, worker)
 		return err
