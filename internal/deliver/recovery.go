@@ -118,6 +118,12 @@ func (w *Worker) recoverWorker(ctx context.Context, v ledger.Worker, lost bool) 
 			if err := w.c.Ledger.EndWorker(ctx, v.ID); err != nil {
 				return true, err
 			}
+			now, known, err := w.c.Ledger.WorkerByID(ctx, v.ID)
+			if err != nil || (known && now.EndedAt.IsZero()) {
+				// A lease that was being committed when it died has come
+				// since: the next look needs the journal's proof about it.
+				return true, err
+			}
 			return true, dead.Remove()
 		}
 		err = errOtherLedger
