@@ -43,8 +43,8 @@ func (l *Ledger) BeginRestore(ctx context.Context) error {
 	return nil
 }
 
-// EndRestore opens the ledger again, unless something is still open that was
-// accepted before it was restored.
+// EndRestore opens the ledger again. Whoever calls it has marked what was open
+// since BeginRestore.
 func (l *Ledger) EndRestore(ctx context.Context) error {
 	err := l.write(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.nowMicros(ctx)
