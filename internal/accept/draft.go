@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/address"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/sanitize"
 	"github.com/postledger/postledger/internal/transport"
@@ -98,7 +99,26 @@ func (d *draft) build(p problems, e *ledger.Effective, caps transport.Capabiliti
 		}
 	}
 	m.Deliveries = d.deliveries(&m.Message, caps, newID)
+	if m.Message.HeaderMessageID == "" {
+		m.Message.HeaderMessageID = headerMessageID(&e.Profile.Config, m.Deliveries[0].EnvelopeID)
+	}
 	return m
+}
+
+// headerMessageID fixes the Message-ID at acceptance (RFC 5322 §3.6.4), from
+// the envelope the message is accepted as and the profile's domain at that
+// moment: it must not change when a retry forms a new envelope or the profile
+// is given another domain meanwhile (invariant 10).
+func headerMessageID(c *postledger.ProfileConfig, envelope postledger.ID) string {
+	domain := c.MessageIDDomain
+	if domain == "" {
+		from, err := address.Parse(c.From)
+		if err != nil {
+			return "" // the profile cannot send; the worker says so
+		}
+		domain = from.Domain()
+	}
+	return "<" + envelope.Token() + "@" + domain + ">"
 }
 
 // deliveries are one row a recipient, with ids in the order to, cc, bcc.

@@ -46,7 +46,7 @@ func TestResend(t *testing.T) {
 		equal(t, "actor", m.Actor.ID, "u-1")
 		sameList(t, "headers", m.Content.Headers, before.Content.Headers)
 		sameList(t, "reply-to", m.Content.ReplyTo, before.Content.ReplyTo)
-		equal(t, "a Message-ID of its own", m.HeaderMessageID, "")
+		equal(t, "a Message-ID of its own", m.HeaderMessageID, "<"+again[0].EnvelopeID.Token()+"@send.test>")
 		equal(t, "no deadline", m.ExpiresAt.IsZero(), true)
 		a, b := before.Content.Attachments[0], m.Content.Attachments[0]
 		if a.Blob == b.Blob || a.SHA256 != b.SHA256 || a.Name != b.Name {

@@ -85,7 +85,7 @@ func TestKeys(t *testing.T) {
 
 func TestGrants(t *testing.T) {
 	w := sqlite(t)
-	w.call("PUT", "/v1/profiles/news", w.admin, `{"revision":0,"from":"news@send.test","transport":"sandbox","connections":1}`).want(http.StatusOK)
+	w.call("PUT", "/v1/profiles/news", w.admin, `{"revision":0,"from":"news@send.test","transport":"sandbox","connections":2}`).want(http.StatusOK)
 	news := with(letter(), "profile", "news")
 	w.call("POST", "/v1/messages", w.send, news).refused("profile_not_allowed")
 	path := "/v1/apps/" + w.app.ID.String() + "/grants/news"

@@ -62,7 +62,7 @@ var guards = map[string]guard{
 	"DELETE /v1/keys/{key}":                    {operator: admin, unknown: "key_unknown"},
 	"GET /v1/profiles":                         {operator: admin, without: true},
 	"GET /v1/profiles/{profile}":               {operator: admin, unknown: "profile_unknown"},
-	"PUT /v1/profiles/{profile}":               {operator: admin, body: `{"revision":7,"from":"a@b.test","transport":"sandbox","connections":1}`, unknown: "profile_unknown"},
+	"PUT /v1/profiles/{profile}":               {operator: admin, body: `{"revision":7,"from":"a@b.test","transport":"sandbox","connections":2}`, unknown: "profile_unknown"},
 	"DELETE /v1/profiles/{profile}":            {operator: admin, unknown: "profile_unknown"},
 	"POST /v1/profiles/{profile}/default":      {operator: admin, unknown: "profile_unknown"},
 	"POST /v1/profiles/{profile}/pause":        {operator: admin, body: `{}`, unknown: "profile_unknown"},

@@ -94,7 +94,7 @@ func TestProfileRules(t *testing.T) {
 		w.run(name, func(t *testing.T) {
 			var body any = with(relay(0), test.change...)
 			if test.change == nil {
-				body = `{"revision":0,"from":"a@send.test","transport":"smtp","connections":1,"settings":{"host":"a.test","host":"b.test"}}`
+				body = `{"revision":0,"from":"a@send.test","transport":"smtp","connections":2,"settings":{"host":"a.test","host":"b.test"}}`
 			}
 			a := w.call("PUT", "/v1/profiles/relay", w.admin, body)
 			if test.want == "" {
@@ -146,17 +146,17 @@ func TestProfileStates(t *testing.T) {
 		t.Errorf("profile %s", a.body)
 	}
 	w.call("DELETE", "/v1/profiles/main", w.admin, nil).refused("profile_is_default")
-	w.call("PUT", "/v1/profiles/second", w.admin, `{"revision":0,"from":"a@send.test","transport":"sandbox","connections":1}`).want(http.StatusOK)
+	w.call("PUT", "/v1/profiles/second", w.admin, `{"revision":0,"from":"a@send.test","transport":"sandbox","connections":2}`).want(http.StatusOK)
 	if a = w.call("POST", "/v1/profiles/second/default", w.admin, nil).want(http.StatusOK); a.at("is_default") != true {
 		t.Errorf("profile %s", a.body)
 	}
-	w.call("PUT", "/v1/profiles/second", w.admin, `{"revision":2,"from":"a@send.test","transport":"sandbox","connections":1}`).refused("profile_is_default")
+	w.call("PUT", "/v1/profiles/second", w.admin, `{"revision":2,"from":"a@send.test","transport":"sandbox","connections":2}`).refused("profile_is_default")
 	a = w.call("DELETE", "/v1/profiles/main", w.admin, nil).want(http.StatusOK)
 	if a.text("removed_at") == "" || a.number("waiting", "n") != 1 {
 		t.Errorf("profile %s", a.body)
 	}
 	w.call("POST", "/v1/profiles/main/pause", w.admin, `{}`).refused("profile_removed")
-	w.call("PUT", "/v1/profiles/main", w.admin, `{"revision":3,"from":"a@send.test","transport":"sandbox","connections":1}`).refused("profile_removed")
+	w.call("PUT", "/v1/profiles/main", w.admin, `{"revision":3,"from":"a@send.test","transport":"sandbox","connections":2}`).refused("profile_removed")
 	w.call("POST", "/v1/messages", w.send, with(letter(), "profile", "main")).refused("profile_removed")
 }
 
@@ -182,6 +182,6 @@ func TestProfileTest(t *testing.T) {
 	}
 	w.call("POST", "/v1/profiles/main/test", w.admin, `{"to":"ada@in.test"}`).refused("bad_input", "app required")
 	w.call("POST", "/v1/profiles/main/test", w.admin, `{"app":"`+w.app.ID.String()+`","to":"ada"}`).refused("bad_input", "to[0].address syntax")
-	w.call("PUT", "/v1/profiles/second", w.admin, `{"revision":0,"from":"a@send.test","transport":"sandbox","connections":1}`).want(http.StatusOK)
+	w.call("PUT", "/v1/profiles/second", w.admin, `{"revision":0,"from":"a@send.test","transport":"sandbox","connections":2}`).want(http.StatusOK)
 	w.call("POST", "/v1/profiles/second/test", w.admin, `{"app":"`+w.app.ID.String()+`","to":"ada@in.test"}`).refused("profile_not_allowed")
 }

@@ -14,7 +14,7 @@ type ProfileFields struct {
 	FromName            string                   `json:"from_name,omitempty"`
 	Transport           string                   `json:"transport" doc:"smtp or sandbox." example:"smtp"`
 	Settings            json.RawMessage          `json:"settings,omitempty" doc:"The transport's own settings, an object: for smtp host, port, tls (implicit, required, opportunistic, none), username, auth and others."`
-	Connections         int                      `json:"connections" minimum:"1" maximum:"1000" doc:"Transactions of one process at one time; at least one and a quarter of them are kept for the immediate lane."`
+	Connections         int                      `json:"connections" minimum:"2" maximum:"1000" doc:"Transactions of one process at one time; at least one and a quarter of them are kept for the immediate lane."`
 	PacePerMinute       int                      `json:"pace_per_minute,omitempty" minimum:"0" doc:"Recipients a minute; 0 is no bound."`
 	QuotaPerDay         *int64                   `json:"quota_per_day,omitempty" minimum:"0" doc:"Recipients of one app in any 1,440 minutes; no bound when left out."`
 	MaxAttachmentBytes  int64                    `json:"max_attachment_bytes,omitempty" minimum:"0" doc:"The attachments of one message together; 25 MiB when 0."`

@@ -100,9 +100,9 @@ func recipientHeaders(in *mime.Input, e *envelope) error {
 	return nil
 }
 
-// messageID is the caller's own, or the id of the envelope the message was
-// accepted as: of its single delivery, or of the message when several
-// recipients share it. It stays when members form a new envelope.
+// messageID is what was fixed at acceptance. A message accepted without one
+// gets the id of its single delivery, or its own when several recipients share
+// it: neither changes when members form a new envelope.
 func messageID(e *envelope, p postledger.Profile, from address.Address) string {
 	if e.message.HeaderMessageID != "" {
 		return e.message.HeaderMessageID
