@@ -197,10 +197,10 @@ func (c *counted) Lease(ctx context.Context, worker postledger.ID, wants []ledge
 	return out, err
 }
 
-func (c *counted) SettleBy(ctx context.Context, worker postledger.ID, ss []ledger.Settlement) ([]ledger.Settled, int64, error) {
+func (c *counted) Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error) {
 	c.settles.Add(1)
 	c.settled.Add(int64(len(ss)))
-	return c.Ledger.SettleBy(ctx, worker, ss)
+	return c.Ledger.Settle(ctx, ss)
 }
 
 // bulk delivers the N messages that load has left.

@@ -99,19 +99,15 @@ func (l *Ledger) SettleBy(ctx context.Context, worker postledger.ID, ss []Settle
 		if out, err = settle(ctx, t, l, ss); err != nil || worker.IsZero() {
 			return err
 		}
-		t.queueBeat(worker, &beat)
-		return nil
+		if beat, err = t.beat(ctx, worker, 0); errors.Is(err, ErrWorkerUnknown) {
+			err = nil
+		}
+		return err
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("settle deliveries: %w", err)
 	}
 	return out, beat, nil
-}
-
-// queueBeat is beat for a transaction that need not know yet what it says.
-func (t *tx) queueBeat(worker postledger.ID, beat *int64) {
-	t.queueRead("move the worker's counter", func(r row) error { return r.Scan(beat) },
-		`UPDATE workers SET beat = beat + 1, beat_at = ? WHERE id = ? AND ended_at IS NULL RETURNING beat`, t.us, worker)
 }
 
 // settleRow is what a settle reads of a delivery, under its lock.
@@ -184,8 +180,11 @@ func settle(ctx context.Context, t *tx, l *Ledger, ss []Settlement) ([]Settled, 
 	}
 	slices.SortFunc(changes, func(a, b change) int { return compareIDs(a.row.id, b.row.id) })
 	if t.dialect == postgres {
-		writeChangesPostgres(t, changes, now)
-	} else if err := writeChangesSQLite(ctx, t, changes, now); err != nil {
+		err = writeChangesPostgres(ctx, t, changes, now)
+	} else {
+		err = writeChangesSQLite(ctx, t, changes, now)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return out, refundCanceled(ctx, t, changes)

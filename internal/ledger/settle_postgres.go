@@ -1,11 +1,14 @@
 package ledger
 
 import (
+	"context"
+
 	"github.com/postledger/postledger"
 )
 
-// writeChangesPostgres queues all changes, with one statement a table, the counters last: their rows are shared by every settle of the hour.
-func writeChangesPostgres(t *tx, changes []change, now int64) {
+// writeChangesPostgres writes all changes in one round trip, with one statement
+// a table, the counters last: their rows are shared by every settle of the hour.
+func writeChangesPostgres(ctx context.Context, t *tx, changes []change, now int64) error {
 	updateDeliveriesPostgres(t, changes)
 	ids, deltas := messageDeltas(changes)
 	if len(ids) > 0 {
@@ -15,6 +18,7 @@ func writeChangesPostgres(t *tx, changes []change, now int64) {
 	}
 	insertEventsPostgres(t, changes, now)
 	countSettledPostgres(t, changes, now)
+	return t.flush(ctx)
 }
 
 func countSettledPostgres(t *tx, changes []change, now int64) {

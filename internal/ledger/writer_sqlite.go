@@ -160,9 +160,6 @@ func (w *writer) run(ctx context.Context, op *writeOp) error {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	err := op.fn(ctx, sp)
-	if err == nil {
-		err = sp.flush(ctx)
-	}
 	if err != nil {
 		if _, back := sp.exec(ctx, "ROLLBACK TO op"); back != nil {
 			err = errors.Join(err, back)
