@@ -23,8 +23,8 @@ func main() {
 		return
 	}
 	var o options
-	flag.IntVar(&o.n, "n", 10_000, "messages of one bulk run")
-	flag.IntVar(&o.accepts, "accepts", 4_000, "requests of one accept run")
+	flag.IntVar(&o.n, "n", 6_000, "messages of one bulk run")
+	flag.IntVar(&o.accepts, "accepts", 2_500, "requests of one accept run")
 	flag.IntVar(&o.pairs, "pairs", 7, "pairs of runs")
 	flag.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	flag.StringVar(&o.profiles, "profiles", "", "directory for CPU profiles of the last pair")

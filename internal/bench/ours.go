@@ -197,10 +197,15 @@ func (c *counted) Lease(ctx context.Context, worker postledger.ID, wants []ledge
 	return out, err
 }
 
-func (c *counted) Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error) {
+func (c *counted) SettleBy(ctx context.Context, worker postledger.ID, ss []ledger.Settlement) ([]ledger.Settled, int64, error) {
 	c.settles.Add(1)
 	c.settled.Add(int64(len(ss)))
-	return c.Ledger.Settle(ctx, ss)
+	return c.Ledger.SettleBy(ctx, worker, ss)
+}
+
+// average is how many rows a transaction had; none when there was no transaction.
+func average(rows, transactions *atomic.Int64) float64 {
+	return float64(rows.Load()) / float64(max(1, transactions.Load()))
 }
 
 // bulk delivers the N messages that load has left.
@@ -236,8 +241,8 @@ func bulk(j *job) (result, error) {
 		return result{}, fmt.Errorf("%d of %d were settled in 5 minutes", c.sent.Load(), j.N)
 	}
 	r, err := m.stop()
-	r.Lease = float64(books.leased.Load()) / float64(books.leases.Load())
-	r.Settle = float64(books.settled.Load()) / float64(books.settles.Load())
+	r.Lease = average(&books.leased, &books.leases)
+	r.Settle = average(&books.settled, &books.settles)
 	if n := c.other.Load(); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d deliveries were not sent", n))
 	}
