@@ -212,13 +212,6 @@ type knownKey struct {
 	gone           bool
 }
 
-// LookupKey answers for one key without writing anything.
-func (l *Ledger) LookupKey(ctx context.Context, app postledger.ID, key, fingerprint string) (AcceptedItem, bool, error) {
-	known, err := l.LookupKeys(ctx, app, []string{key}, []string{fingerprint})
-	item, ok := known[0]
-	return item, ok, err
-}
-
 // LookupKeys answers for the keys that are known, by their index, without
 // writing anything. A key that stands for another request is a MismatchError;
 // an empty fingerprint fits any.

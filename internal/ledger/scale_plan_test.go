@@ -186,7 +186,7 @@ var operations = []operation{
 	{
 		name: "look a key up", indexes: []string{"idempotency_keys_pkey", "messages_pkey"},
 		prepare: reads(func(p *planned) error {
-			_, _, err := p.LookupKey(p.T.Context(), p.App.ID, "invoice-7", "f")
+			_, err := p.LookupKeys(p.T.Context(), p.App.ID, []string{"invoice-7"}, []string{"f"})
 			return err
 		}),
 	},

@@ -162,6 +162,17 @@ func (w *World) Send(to []string, opts ...Option) []postledger.ID {
 	return ids
 }
 
+// Known is what the world's app is told of an idempotency key.
+func (w *World) Known(key, fingerprint string) (ledger.AcceptedItem, bool) {
+	w.T.Helper()
+	known, err := w.LookupKeys(w.T.Context(), w.App.ID, []string{key}, []string{fingerprint})
+	if err != nil {
+		w.T.Fatalf("look up key %s: %v", key, err)
+	}
+	item, ok := known[0]
+	return item, ok
+}
+
 // Key is the claim key of the world's app and profile.
 func (w *World) Key(l postledger.Lane) ledger.ClaimKey {
 	return ledger.ClaimKey{Profile: w.Profile.ID, Lane: l, App: w.App.ID}
