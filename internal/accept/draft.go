@@ -20,6 +20,8 @@ type draft struct {
 	rcpts       []recipient
 	lane        postledger.Lane
 	fingerprint string
+	// looked: the key was looked up, by itself or by the transaction.
+	looked bool
 	// path is where the request stands in its batch: "" or "messages[3].".
 	path     string
 	index    int

@@ -101,7 +101,7 @@ func common(err error) bool {
 		return false
 	}
 	switch CodeOf(err) {
-	case CodeQuota, CodeBacklog, CodeOverloaded, CodeNoProfile, CodeProfile, CodeNotAllowed, CodeRemoved, CodeGone, CodeUnavailable:
+	case CodeQuota, CodeBacklog, CodeOverloaded, CodeNoProfile, CodeProfile, CodeNotAllowed, CodeRemoved, CodeGone, CodeMismatch, CodeUnavailable:
 		return true
 	default:
 		return false

@@ -174,17 +174,26 @@ type scripted struct {
 	ids     postledger.IDSource
 	mu      sync.Mutex
 	known   map[string]ledger.AcceptedItem
-	calls   int
+	asks    int // transactions
+	calls   int // those that found a new key
 	lookups int
 	accept  func(call int, r *ledger.AcceptRequest) error
+	look    func() error
 }
 
 func (s *scripted) NewID() postledger.ID { return s.ids.Next(time.Now()) }
 
 func (s *scripted) LookupKeys(_ context.Context, _ postledger.ID, keys, _ []string) (map[int]ledger.AcceptedItem, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.lookups++
+	s.mu.Unlock()
+	if s.look != nil {
+		if err := s.look(); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if item, ok := s.known[keys[0]]; ok {
 		return map[int]ledger.AcceptedItem{0: item}, nil
 	}
@@ -197,13 +206,20 @@ func (s *scripted) EffectivePolicy(context.Context, postledger.ID, string) (ledg
 
 func (s *scripted) Accept(_ context.Context, r *ledger.AcceptRequest) (ledger.Accepted, error) {
 	s.mu.Lock()
-	s.calls++
+	s.asks++
+	item, ok := s.known[r.Messages[0].Key]
+	if !ok {
+		s.calls++
+	}
 	call := s.calls
 	s.mu.Unlock()
+	if ok {
+		return ledger.Accepted{Items: []ledger.AcceptedItem{item}}, nil
+	}
 	if err := s.accept(call, r); err != nil {
 		return ledger.Accepted{}, err
 	}
-	item := ledger.AcceptedItem{MessageID: r.Messages[0].Message.ID}
+	item = ledger.AcceptedItem{MessageID: r.Messages[0].Message.ID}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil {
@@ -243,8 +259,8 @@ func TestRacersJoinBeforeTheLedger(t *testing.T) {
 		<-time.After(2 * time.Second)
 		close(gate)
 		wg.Wait()
-		equal(t, "accepts", l.calls, 1)
-		equal(t, "look-ups", l.lookups, 1)
+		equal(t, "accepts", l.asks, 1)
+		equal(t, "look-ups", l.lookups, 0)
 		for i := range 23 {
 			must(t, errs[i])
 			equal(t, "message", receipts[i].MessageID, receipts[0].MessageID)
@@ -253,6 +269,49 @@ func TestRacersJoinBeforeTheLedger(t *testing.T) {
 		refused(t, errs[23], accept.CodeUnavailable) // its own patience ended
 		refused(t, errs[24], accept.CodeMismatch)
 	})
+}
+
+// Racers whose files must not be read for nothing wait for the one that looks
+// at the key, and for the one that finds another request under it.
+func TestRacersJoinBeforeTheLookUp(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]error{"known": nil, "of another request": &ledger.MismatchError{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				known := postledger.ID{1}
+				l := &scripted{
+					known: map[string]ledger.AcceptedItem{"k": {MessageID: known, Replayed: true}},
+					look:  func() error { <-gate; return other },
+				}
+				s := (&world{t: t}).service(l)
+				receipts, errs := make([]accept.Receipt, 25), make([]error, 25)
+				var wg sync.WaitGroup
+				for i := range receipts {
+					wg.Go(func() {
+						r := keyed("k")
+						r.Attachments = file(nil)
+						receipts[i], errs[i] = s.Accept(t.Context(), accept.Caller{}, r)
+					})
+				}
+				synctest.Wait()
+				close(gate)
+				wg.Wait()
+				equal(t, "accepts", l.asks, 0)
+				equal(t, "look-ups", l.lookups, 1)
+				for i := range receipts {
+					if other != nil {
+						refused(t, errs[i], accept.CodeMismatch)
+						continue
+					}
+					must(t, errs[i])
+					equal(t, "message", receipts[i].MessageID, known)
+					equal(t, "replayed", receipts[i].Replayed, true)
+				}
+			})
+		})
+	}
 }
 
 func TestWhoWaitedTriesAgainWhenTheFirstFailedForItself(t *testing.T) {
@@ -278,7 +337,8 @@ func TestWhoWaitedTriesAgainWhenTheFirstFailedForItself(t *testing.T) {
 		refused(t, errs[0], accept.CodeUnavailable)
 		must(t, errs[1])
 		must(t, errs[2])
-		equal(t, "accepts", l.calls, 2)
+		equal(t, "accepts of a new key", l.calls, 2)
+		equal(t, "look-ups", l.lookups, 1) // the first's, before it said so
 	})
 }
 
@@ -302,7 +362,8 @@ func TestAFailureForEverybodyIsShared(t *testing.T) {
 		for i := range errs {
 			refused(t, errs[i], accept.CodeQuota)
 		}
-		equal(t, "accepts", l.calls, 1)
+		equal(t, "accepts", l.asks, 1)
+		equal(t, "look-ups", l.lookups, 0) // the transaction's was enough
 	})
 }
 

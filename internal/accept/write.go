@@ -25,6 +25,13 @@ func (sub *submission) recipients() (n int64) {
 	return n
 }
 
+// looked tells each draft that the ledger has looked at its key.
+func (sub *submission) looked() {
+	for _, d := range sub.drafts {
+		d.looked = true
+	}
+}
+
 // policyTries bounds how often a request is checked against a policy that
 // changes under it.
 const policyTries = 4
@@ -54,14 +61,19 @@ func (s *Service) tryWrite(ctx context.Context, c Caller, sub *submission, e led
 		}
 		out, err := s.Ledger.Accept(ctx, req)
 		if err == nil {
+			sub.looked()
 			s.accepted(sub, req, &out)
 			return out, nil
 		}
 		if errors.Is(err, ledger.ErrFateUnknown) {
 			return out, err
 		}
+		refusal := refuse(err)
+		if stale(err) || CodeOf(refusal) != CodeUnavailable {
+			sub.looked() // it has an answer, and looks at keys first
+		}
 		if !stale(err) || try == policyTries {
-			return out, refuse(err)
+			return out, refusal
 		}
 		// What was read is no longer so: look again, and answer by that.
 		if e, err = s.policies.fresh(ctx, sub.drafts[0].app, sub.drafts[0].req.Profile); err != nil {
