@@ -31,23 +31,21 @@ func (l *Ledger) acceptSQLite(ctx context.Context, r *AcceptRequest) (Accepted, 
 }
 
 // commitFateSQLite looks for the first new message by its id: a COMMIT that
-// failed may still have reached the file.
+// failed may still have reached the file. That it is not seen now is no proof
+// (see sqliteTx.seal). A request that wrote nothing itself is not answered: the
+// message that it would replay may be gone with the commit.
 func (l *Ledger) commitFateSQLite(a *answer, cause error) error {
-	if len(a.fresh) == 0 {
-		return nil
+	if len(a.fresh) == 0 || a.err != nil {
+		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var n int
 	err := l.read().row(ctx, []any{&n}, `SELECT count(*) FROM messages WHERE id = ?`, a.req.Messages[a.fresh[0]].Message.ID)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrFateUnknown, errors.Join(cause, err))
-	case n == 1:
+	if err == nil && n == 1 {
 		return nil
-	default:
-		return fmt.Errorf("commit was undone: %w", cause)
 	}
+	return fmt.Errorf("%w: %w", ErrFateUnknown, errors.Join(cause, err))
 }
 
 func insertSQLite(ctx context.Context, t *tx, live []*answer, now int64) error {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -56,7 +57,9 @@ func (l *Ledger) openSQLite(ctx context.Context, path string) error {
 	l.db.SetMaxOpenConns(4)
 	l.db.SetMaxIdleConns(4)
 	l.dialect = sqlite
-	l.writer = newWriter(conn, l.now)
+	if l.writer, err = newWriter(conn, l.now); err != nil {
+		return errors.Join(fmt.Errorf("open %s: %w", path, err), l.db.Close(), conn.Close(), wdb.Close())
+	}
 	l.release = wdb.Close
 	return nil
 }

@@ -14,13 +14,20 @@ import (
 // together share one commit: each runs under its own savepoint, so one that
 // fails takes nothing of the others with it. A caller hears of success only
 // after the commit, with synchronous=FULL: what it was told is on the disk.
+//
+// When SQLite rolls the shared transaction back by itself (disk full, I/O
+// error), the group ends there: all that ran in it fail, knowing that nothing
+// was committed, and what was not yet taken goes to the next group.
 type writer struct {
 	conn  *sql.Conn
+	tx    *sqliteTx
 	stmts *stmtCache
 	clock func() time.Time
 	ops   chan *writeOp
 	quit  chan struct{}
 	wg    sync.WaitGroup
+	// groupTime is writerGroupTime but in tests.
+	groupTime time.Duration
 
 	mu     sync.RWMutex
 	closed bool
@@ -46,16 +53,22 @@ const (
 
 var errClosed = errors.New("the ledger is closed")
 
-func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
+func newWriter(conn *sql.Conn, clock func() time.Time) (*writer, error) {
+	t, err := newSQLiteTx(conn)
+	if err != nil {
+		return nil, err
+	}
 	w := &writer{
-		conn:  conn,
-		stmts: &stmtCache{conn: conn, m: map[string]*sql.Stmt{}},
-		clock: clock,
-		ops:   make(chan *writeOp, writerQueue),
-		quit:  make(chan struct{}),
+		conn:      conn,
+		tx:        t,
+		stmts:     &stmtCache{conn: conn, m: map[string]*sql.Stmt{}},
+		clock:     clock,
+		ops:       make(chan *writeOp, writerQueue),
+		quit:      make(chan struct{}),
+		groupTime: writerGroupTime,
 	}
 	w.wg.Go(w.loop)
-	return w
+	return w, nil
 }
 
 // do runs fn in the next group. A caller whose context ends before fn has
@@ -115,60 +128,92 @@ func (w *writer) loop() {
 func (w *writer) group(first *writeOp) {
 	ctx := context.Background()
 	var ran []*writeOp
-	begun := false
-	deadline := time.Now().Add(writerGroupTime)
-	for op := first; op != nil; {
+	var failed error // the whole group
+	deadline := time.Now().Add(w.groupTime)
+	for op := first; op != nil && failed == nil; {
 		if op.taken.CompareAndSwap(false, true) {
-			if !begun {
-				if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-					op.err = fmt.Errorf("begin: %w", err)
+			if len(ran) == 0 {
+				if op.err = w.tx.begin(ctx); op.err != nil {
 					close(op.done)
 					return
 				}
-				begun = true
 			}
-			op.err = w.run(ctx, op)
 			ran = append(ran, op)
+			failed = w.run(ctx, op)
 		}
 		op = nil
-		if len(ran) < writerGroup && time.Now().Before(deadline) {
+		if failed == nil && len(ran) < writerGroup && time.Now().Before(deadline) {
 			select {
 			case op = <-w.ops:
 			default:
 			}
 		}
 	}
-	if !begun {
+	if len(ran) == 0 {
 		return
 	}
-	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
-		_, rollbackErr := w.conn.ExecContext(ctx, "ROLLBACK")
-		for _, op := range ran {
-			if op.err == nil {
-				op.err = &commitError{err: errors.Join(err, rollbackErr)}
-			}
-		}
+	if failed != nil {
+		failed = errors.Join(failed, w.tx.rollback(ctx))
+	} else {
+		failed = w.tx.commit(ctx)
 	}
 	for _, op := range ran {
+		// Also one that was refused: what it was refused for may be undone.
+		if failed != nil {
+			op.err = groupError(failed, op.err != nil)
+		}
 		close(op.done)
 	}
 }
 
-func (w *writer) run(ctx context.Context, op *writeOp) error {
+// groupError is what an operation hears of a group that failed. One that had
+// failed by itself before COMMIT is not in the file, whatever became of that.
+// The cause is told and not wrapped: it may be another operation's refusal.
+func groupError(failed error, undone bool) error {
+	var open *commitError
+	if errors.As(failed, &open) && !undone {
+		return failed
+	}
+	return fmt.Errorf("nothing was committed: %s", failed)
+}
+
+// run runs one operation under its savepoint. Its own error is the operation's;
+// what it returns is the group's: the transaction is gone, or holds what it
+// must not.
+func (w *writer) run(ctx context.Context, op *writeOp) (failed error) {
 	sp := &tx{dialect: sqlite, q: w.conn, clock: w.clock, stmts: w.stmts}
 	if _, err := sp.exec(ctx, "SAVEPOINT op"); err != nil {
-		return fmt.Errorf("savepoint: %w", err)
+		op.err = fmt.Errorf("savepoint: %w", err)
+		return w.ended(op.err)
 	}
-	err := op.fn(ctx, sp)
-	if err != nil {
-		if _, back := sp.exec(ctx, "ROLLBACK TO op"); back != nil {
-			err = errors.Join(err, back)
+	op.err = op.fn(ctx, sp)
+	if op.err == nil {
+		op.err = sp.flush(ctx)
+	}
+	if err := w.ended(op.err); err != nil {
+		return err
+	}
+	if op.err != nil {
+		if _, err := sp.exec(ctx, "ROLLBACK TO op"); err != nil {
+			return errors.Join(op.err, fmt.Errorf("roll back to savepoint: %w", err))
 		}
 	}
-	if _, rel := sp.exec(ctx, "RELEASE op"); rel != nil {
-		err = errors.Join(err, fmt.Errorf("release savepoint: %w", rel))
+	if _, err := sp.exec(ctx, "RELEASE op"); err != nil {
+		return errors.Join(op.err, fmt.Errorf("release savepoint: %w", err))
 	}
-	return err
+	return nil
+}
+
+// ended is the cause, if the transaction is not there any more.
+func (w *writer) ended(cause error) error {
+	switch {
+	case w.tx.open:
+		return nil
+	case cause == nil:
+		return errEnded
+	default:
+		return cause
+	}
 }
 
 func (w *writer) close() error {
@@ -182,8 +227,8 @@ func (w *writer) close() error {
 	return w.conn.Close()
 }
 
-// commitError says that COMMIT did not answer with success: whether the
-// transaction is there must be looked up.
+// commitError says that COMMIT did not answer with success, and that the
+// transaction may be there: it must be looked up.
 type commitError struct{ err error }
 
 func (e *commitError) Error() string { return "commit: " + e.err.Error() }
