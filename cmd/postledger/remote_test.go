@@ -50,6 +50,12 @@ func TestRemoteCommands(t *testing.T) {
 		if strings.Contains(r.stdout, "S3cr3t") {
 			t.Error("the password is shown")
 		}
+		// A login of two lines would fail at the first delivery only.
+		onServer(t, operator, "profiles", "put", "relay", "--password-file", writeFile(t, "wrapped", "S3c\nr3t\n", 0o600)).
+			expect(t, 1, "invalid_profile", "password holds a line break")
+		wrapped := strings.Replace(r.stdout, `"username": "u"`, `"username": "u\nv"`, 1)
+		onServer(t, operator, "profiles", "put", "relay", "--file", writeFile(t, "wrapped.json", wrapped, 0o600), "--password-file", password).
+			expect(t, 1, "invalid_profile", "settings.username holds a line break")
 		// What is shown can be put again.
 		file := writeFile(t, "profile.json", r.stdout, 0o600)
 		onServer(t, operator, "profiles", "put", "relay", "--file", file, "--quota-per-day=-1").expect(t, 0, "revision 3")
@@ -143,6 +149,8 @@ func TestRemoteCommands(t *testing.T) {
 		}
 		onServer(t, app, "messages", "resolve", "--all", "--sent").expect(t, 1, "403 forbidden")
 		onServer(t, operator, "messages", "resolve", "--reason", "restored", "--sent").expect(t, 0, "0 resolved")
+		onServer(t, operator, "messages", "resolve", "--reason", "expired", "--sent").expect(t, 1, "400 bad_input", "filter.reason is not a reason of unconfirmed")
+		onServer(t, operator, "messages", "cancel", "--reason", "throttled").expect(t, 0, "0 canceled")
 		onServer(t, operator, "messages", "resolve", "--status", "unconfirmed", "--reason", "no_answer", "--recipient", "e+unknown@example.com", "--sent").expect(t, 0, "1 resolved")
 		onServer(t, operator, "messages", "resolve", "--all", "--sent", "--json").expect(t, 0, `"resolved": 1`)
 	})

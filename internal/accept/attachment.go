@@ -31,14 +31,22 @@ func (r *Request) checkAttachments(p problems) {
 }
 
 func (a *Attachment) check(p problems) {
-	p.tight("name", a.Name, MaxName)
+	p.shown("name", a.Name, MaxName)
 	if a.Name == "" && a.Disposition != dispositionInline {
 		p.add("name", RuleRequired, "is missing; only an inline file may have none")
 	}
 	if t := a.ContentType; t != "" {
 		p.tight("content_type", t, MaxName)
-		if _, _, err := stdmime.ParseMediaType(t); err != nil {
+		_, params, err := stdmime.ParseMediaType(t)
+		if err != nil {
 			p.add("content_type", RuleSyntax, "is not a media type such as application/pdf")
+		}
+		for _, value := range params {
+			// Percent-encoded, it was no control character above (RFC 2231 §4).
+			if strings.ContainsFunc(value, control) {
+				p.add("content_type", RuleControl, "has a parameter with a line break, NUL or another control character")
+				break
+			}
 		}
 	}
 	switch a.Disposition {

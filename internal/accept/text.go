@@ -3,6 +3,7 @@ package accept
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -33,6 +34,27 @@ func (p problems) tight(field, s string, limit int) {
 		return
 	}
 	p.line(field, s, limit)
+}
+
+// shown is tight for a name that people see and trust. Without overrides,
+// embeddings and isolates it cannot end otherwise than it seems to: written
+// with U+202E, photo-gpj.exe looks like photo-exe.jpg (Unicode TR 36 §2.6).
+func (p problems) shown(field, s string, limit int) {
+	if strings.ContainsFunc(s, reorders) {
+		p.add(field, RuleControl, "holds a text-reordering character")
+		return
+	}
+	p.tight(field, s, limit)
+}
+
+// reorders lets through the marks that names in right-to-left scripts need, as
+// display names do (address.CheckName): they move no letters.
+func reorders(r rune) bool {
+	switch r {
+	case 0x200e, 0x200f, 0x061c:
+		return false
+	}
+	return unicode.Is(unicode.Bidi_Control, r)
 }
 
 // body checks a text of many lines. NUL is no text (RFC 2045 §2.7) and

@@ -65,6 +65,15 @@ func TestCheckAccepts(t *testing.T) {
 		"declared size and sum": func(r *accept.Request) { r.Attachments = file(declared) },
 		"deadline after a span": func(r *accept.Request) { r.Deadline.After = time.Hour },
 		"a moment long ago":     func(r *accept.Request) { r.SendAt = time.Unix(1, 0) },
+		"marks of hebrew files": func(r *accept.Request) {
+			r.Attachments = file(func(a *accept.Attachment) { a.Name = "\u200f\u05d3\u05e0\u05d4.pdf" })
+		},
+		"joined emoji in a file": func(r *accept.Request) {
+			r.Attachments = file(func(a *accept.Attachment) { a.Name = "\U0001f469\u200d\U0001f4bb.png" })
+		},
+		"encoded type parameter": func(r *accept.Request) {
+			r.Attachments = file(func(a *accept.Attachment) { a.ContentType = "text/plain; x*=utf-8''caf%C3%A9" })
+		},
 		"marks of hebrew names": func(r *accept.Request) { r.To[0].Name = "\u200fדנה" },
 		"quoted local part":     func(r *accept.Request) { r.To[0].Address = `"mira holt"@rcv.test` },
 	}
@@ -133,6 +142,22 @@ func TestCheckRefuses(t *testing.T) {
 		"content id":         {func(r *accept.Request) { r.Attachments = file(func(a *accept.Attachment) { a.ContentID = "<a b>" }) }, "attachments[0].content_id syntax"},
 		"content id twice":   {func(r *accept.Request) { r.Attachments = append(file(inline), file(inline)...) }, "attachments[1].content_id duplicate"},
 		"bracket in mailbox": {func(r *accept.Request) { r.To[0].Address = "Mira <mira@rcv.test>" }, "to[0].address syntax"},
+	}
+	for _, c := range "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029" {
+		tests[fmt.Sprintf("file name with %U", c)] = struct {
+			change func(*accept.Request)
+			want   string
+		}{func(r *accept.Request) {
+			r.Attachments = file(func(a *accept.Attachment) { a.Name = "photo-" + string(c) + "gpj.exe" })
+		}, "attachments[0].name control"}
+	}
+	for _, c := range []string{"%0A", "%0D", "%00", "%7F", "%C2%85", "%E2%80%A8"} {
+		tests["type parameter with "+c] = struct {
+			change func(*accept.Request)
+			want   string
+		}{func(r *accept.Request) {
+			r.Attachments = file(func(a *accept.Attachment) { a.ContentType = "text/plain; x*=utf-8''a" + c + "b" })
+		}, "attachments[0].content_type control"}
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,12 +1,15 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
 	"github.com/postledger/postledger/internal/address"
 	"github.com/postledger/postledger/internal/deliver/pace"
+	"github.com/postledger/postledger/internal/secret"
 )
 
 const (
@@ -14,9 +17,24 @@ const (
 	maxRetryHorizon = 30 * 24 * 60 * 60
 )
 
+// checkLogin: no line break and no NUL is part of a login. A mail server would
+// refuse it at the first delivery only, and not say why.
+func checkLogin(add func(ok bool, at string, rule accept.Rule, message string), p *postledger.Profile, password *secret.Value) {
+	const message = "holds a line break or NUL"
+	var s struct {
+		Username string `json:"username"`
+	}
+	// What else is wrong with the settings, their transport says.
+	_ = json.Unmarshal(p.Config.Settings, &s)
+	add(!strings.ContainsAny(s.Username, "\r\n\x00"), "settings.username", accept.RuleControl, message)
+	if password != nil {
+		add(!strings.ContainsAny(password.Reveal(), "\r\n\x00"), "password", accept.RuleControl, message)
+	}
+}
+
 // checkProfile checks the form of what every profile has; what its transport
 // needs, the transport knows.
-func checkProfile(p *postledger.Profile) error {
+func checkProfile(p *postledger.Profile, password *secret.Value) error {
 	out := problem(codeInvalidProfile, "")
 	add := func(ok bool, at string, rule accept.Rule, message string) {
 		if !ok {
@@ -51,6 +69,7 @@ func checkProfile(p *postledger.Profile) error {
 			add(err == nil, d.at, accept.RuleSyntax, "is not a domain")
 		}
 	}
+	checkLogin(add, p, password)
 	if len(out.Errors) > 0 {
 		return out
 	}

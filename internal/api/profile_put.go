@@ -32,7 +32,7 @@ func (s *server) putProfile(ctx context.Context, c *call, in *profileInput, body
 	if err != nil {
 		return profileView{}, err
 	}
-	if err := checkProfile(&changed); err != nil {
+	if err := checkProfile(&changed, body.Password); err != nil {
 		return profileView{}, err
 	}
 	changed.Secrets, err = s.Profiles.Seal(was, changed, ProfileSecrets{body.Password, body.DKIMKey})
