@@ -32,6 +32,9 @@ type Choice struct {
 	Until time.Time `json:"until,omitzero"`
 	// Recipient is a whole address, in any spelling.
 	Recipient string `json:"recipient,omitempty"`
+	// Reason is why they are in their state, such as ReasonRestored; of those to
+	// resolve it is ReasonNoAnswer, ReasonWorkerLost or ReasonRestored.
+	Reason postledger.Reason `json:"reason,omitempty"`
 }
 
 // Canceled says what a cancel did.

@@ -192,7 +192,7 @@ func callAll(ctx context.Context, c *client.Client) {
 	}))
 	choice := client.Choice{
 		All: true, App: id, Profile: "p", IDs: []postledger.ID{id}, Message: id, Batch: id, RefScope: "s", RefID: "i",
-		Lane: postledger.LaneBulk, Since: now, Until: now, Recipient: "a",
+		Lane: postledger.LaneBulk, Since: now, Until: now, Recipient: "a", Reason: postledger.ReasonRestored,
 	}
 	c.CancelMessage(ctx, id)
 	c.CancelBatch(ctx, id)

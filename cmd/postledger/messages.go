@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/client"
 )
 
@@ -100,12 +101,13 @@ func (c *messagesShowCmd) Run(e *env) error {
 type messagesCancelCmd struct {
 	remote
 	filter
-	ID  string `arg:"" optional:"" help:"A message's id; without it the flags choose."`
-	All bool   `help:"All there is; needed when nothing else chooses."`
+	ID     string `arg:"" optional:"" help:"A message's id; without it the flags choose."`
+	Reason string `help:"Only those in their state for this reason, such as throttled." placeholder:"REASON"`
+	All    bool   `help:"All there is; needed when nothing else chooses."`
 }
 
 func (c *messagesCancelCmd) Run(e *env) error {
-	choice, err := c.choice(c.ID, c.All)
+	choice, err := c.choice(c.ID, c.Reason, c.All)
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (c *messagesCancelCmd) Run(e *env) error {
 
 // choice turns the flags into what a decision is about. Nothing in particular
 // is refused: a variable that was empty must not mean everyone.
-func (f *filter) choice(message string, all bool) (client.Choice, error) {
+func (f *filter) choice(message, reason string, all bool) (client.Choice, error) {
 	app, batch, err := f.ids()
 	if err != nil {
 		return client.Choice{}, err
@@ -147,8 +149,9 @@ func (f *filter) choice(message string, all bool) (client.Choice, error) {
 	c := client.Choice{
 		All: all, App: app, Profile: f.Profile, Message: id, Batch: batch, RefScope: f.RefScope, RefID: f.Ref,
 		Lane: lane(f.Lane), Since: f.Since, Until: f.Until, Recipient: f.Recipient,
+		Reason: postledger.Reason(reason),
 	}
-	if *f == (filter{}) && message == "" && !all {
+	if *f == (filter{}) && message == "" && reason == "" && !all {
 		return c, usage("nothing was chosen: give an id or a filter, or --all")
 	}
 	return c, nil

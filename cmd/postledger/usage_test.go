@@ -60,7 +60,6 @@ func TestWrongCommandLines(t *testing.T) {
 		"messages resolve, how":       {"messages resolve --all", "--sent"},
 		"messages resolve both ways":  {"messages resolve --all --sent --resend", "can't be used together"},
 		"messages resolve, state":     {"messages resolve --all --sent --status sent", "only unconfirmed"},
-		"messages resolve, reason":    {"messages resolve --sent --reason expired", "is not a reason of unconfirmed"},
 		"messages resolve everything": {"messages resolve --sent", "nothing was chosen"},
 		"deliveries ls, message":      {"deliveries ls --message x", "--message: not a UUID"},
 		"profiles put, file":          {"profiles put p --file /nowhere", "/nowhere"},

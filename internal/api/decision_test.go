@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger"
 )
 
 // statusOf is a message's state as its app sees it.
@@ -129,6 +130,7 @@ func TestDecisionsFailClosed(t *testing.T) {
 		`{"all":true,"recipient":""}`:              "recipient empty", `{"all":true,"ids":[]}`: "ids empty", `{"all":true,"ids":[""]}`: "ids[0] empty",
 		`{"all":true,"batch":""}`: "batch empty", `{"all":true,"message":"00000000-0000-0000-0000-000000000000"}`: "message empty",
 		`{"all":true,"profile":""}`: "profile empty", `{"all":true,"lane":""}`: "lane empty", `{"all":true,"ref_id":""}`: "ref_id empty",
+		`{"reason":""}`: "reason empty", `{"all":true,"reason":null}`: "reason null", `{"reason":"restord"}`: "reason unknown",
 		`{"all":true,"ref_scope":""}`: "ref_scope empty", `{"all":true,"until":"0001-01-01T00:00:00Z"}`: "until empty",
 	} {
 		a := w.call("POST", "/v1/messages/cancel", w.send, body).refused("bad_input", want)
@@ -139,6 +141,7 @@ func TestDecisionsFailClosed(t *testing.T) {
 		}
 		w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"sent","filter":`+filter+`}`)
 	}
+	w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"sent","filter":{"reason":"expired"}}`).refused("bad_input", "filter.reason unknown")
 	w.call("POST", "/v1/messages/cancel", w.admin, `{}`).refused("bad_input", "empty")
 	w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"sent"}`).refused("bad_input", "filter empty")
 	w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"forget","filter":{"all":true}}`).refused("bad_input", "action unknown")
@@ -182,6 +185,45 @@ func TestResolve(t *testing.T) {
 	if e, ok := w.lastAudit("deliveries.resolve.resend"); !ok || e.APIKeyID.IsZero() {
 		t.Errorf("line %+v", e)
 	}
+}
+
+// A reason chooses by itself, and adds up with the rest of the filter.
+func TestDecisionsByReason(t *testing.T) {
+	backends(t, func(t *testing.T, w *world) {
+		silent, restored, other := w.sent(letter()), w.sent(letter("bob@in.test")), w.sent(letter("cy@in.test"))
+		deferred := w.sent(letter("dora@in.test"))
+		for _, l := range w.lease(postledger.LaneImmediate, 10) {
+			switch l.MessageID {
+			case silent:
+				w.settles([]ledger.Leased{l}, postledger.StatusUnconfirmed, postledger.ReasonNoAnswer)
+			case deferred:
+				w.settles([]ledger.Leased{l}, postledger.StatusQueued, postledger.ReasonThrottled)
+			default:
+				w.settles([]ledger.Leased{l}, postledger.StatusUnconfirmed, postledger.ReasonRestored)
+			}
+		}
+		resolve := func(filter string, want int) {
+			t.Helper()
+			a := w.call("POST", "/v1/deliveries/resolve", w.admin, `{"action":"sent","filter":`+filter+`}`).want(http.StatusOK)
+			if a.number("resolved") != want || a.number("unchanged") != 0 {
+				t.Errorf("%s: %s", filter, a.body)
+			}
+		}
+		resolve(`{"reason":"worker_lost"}`, 0)
+		resolve(`{"reason":"restored","recipient":"bob@in.test"}`, 1)
+		resolve(`{"reason":"restored"}`, 1)
+		resolve(`{"reason":"restored"}`, 0)
+		for id, want := range map[postledger.ID]string{silent: "unconfirmed", restored: "sent", other: "sent", deferred: "queued"} {
+			if got := w.statusOf(id); got != want {
+				t.Errorf("%s is %s, want %s", id, got, want)
+			}
+		}
+		w.call("POST", "/v1/messages/cancel", w.send, `{"reason":"restored"}`).want(http.StatusOK)
+		a := w.call("POST", "/v1/messages/cancel", w.send, `{"reason":"throttled"}`).want(http.StatusOK)
+		if a.number("canceled") != 1 || w.statusOf(deferred) != "canceled" {
+			t.Errorf("cancel: %s", a.body)
+		}
+	})
 }
 
 func TestResend(t *testing.T) {

@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/accept"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/settle"
 )
@@ -86,21 +88,26 @@ type DecisionFilter struct {
 	Since     time.Time       `json:"since,omitzero" doc:"Accepted at this time or later."`
 	Until     time.Time       `json:"until,omitzero" doc:"Accepted before this time."`
 	Recipient string          `json:"recipient,omitempty" given:"nonempty" doc:"A whole address, in any spelling."`
+	// Reason alone narrows: what is in no state for this reason is not chosen.
+	Reason postledger.Reason `json:"reason,omitempty" given:"nonempty" doc:"Why the deliveries are in their state, such as restored."`
 }
 
 // filter makes the ledger's filter for this caller.
 func (d *DecisionFilter) filter(ctx context.Context, s *server, c *call) (ledger.Filter, error) {
 	narrow := len(d.IDs) > 0 || d.Profile != "" || !d.Message.IsZero() || !d.Batch.IsZero() || d.RefID != "" ||
-		d.Lane != "" || !d.Since.IsZero() || !d.Until.IsZero() || d.Recipient != "" || (c.operator() && !d.App.IsZero())
+		d.Lane != "" || !d.Since.IsZero() || !d.Until.IsZero() || d.Recipient != "" || d.Reason != "" || (c.operator() && !d.App.IsZero())
 	if !narrow && !d.All {
 		return ledger.Filter{}, field("", ruleEmpty, "the filter chooses nothing in particular: name something, or say all")
+	}
+	if d.Reason != "" && !slices.Contains(postledger.Reasons(), d.Reason) {
+		return ledger.Filter{}, field("reason", accept.RuleUnknown, "is not a reason that a delivery can have")
 	}
 	in := FilterInput{
 		App: d.App, Profile: d.Profile, Batch: d.Batch, Since: d.Since, Until: d.Until,
 		RefScope: d.RefScope, RefID: d.RefID, Lane: string(d.Lane), Recipient: d.Recipient,
 	}
 	f, err := s.filter(ctx, c, &in)
-	f.IDs, f.Message = d.IDs, d.Message
+	f.IDs, f.Message, f.Reason = d.IDs, d.Message, d.Reason
 	return f, err
 }
 

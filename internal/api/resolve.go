@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
@@ -40,9 +41,16 @@ func (s *server) resolveRoute() {
 	}, s.resolve)
 }
 
+// doubts are the reasons of unconfirmed deliveries. Another one would choose
+// nothing, and is more likely a mistake.
+var doubts = []postledger.Reason{postledger.ReasonNoAnswer, postledger.ReasonWorkerLost, postledger.ReasonRestored}
+
 func (s *server) resolve(ctx context.Context, c *call, _ *struct{}, body *resolveRequest) (resolvedView, error) {
 	var decide func(context.Context) (settle.Decided, error)
 	f, err := body.Filter.filter(ctx, s, c)
+	if err == nil && f.Reason != "" && !slices.Contains(doubts, f.Reason) {
+		err = field("reason", accept.RuleUnknown, "is not a reason of unconfirmed deliveries: no_answer, worker_lost or restored")
+	}
 	if err != nil {
 		p := problemOf(err)
 		for i := range p.Errors {

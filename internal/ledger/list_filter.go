@@ -44,6 +44,8 @@ type Filter struct {
 	Domain    string `json:"domain"`
 	Prefix    string `json:"prefix"`
 	Contains  string `json:"contains"`
+	// Reason is why a delivery is in its state. Only selections look at it.
+	Reason postledger.Reason `json:"reason,omitempty"`
 }
 
 const (
@@ -55,6 +57,9 @@ const (
 
 func (f *Filter) check() error {
 	switch {
+	case f.Reason != "":
+		// A list that passed it over would show more than was asked for.
+		return &FilterError{"reason", "chooses for decisions only"}
 	case len(f.IDs) > MaxPage:
 		return &FilterError{"ids", fmt.Sprintf("must not be more than %d", MaxPage)}
 	case f.Lane != "" && !f.Lane.Valid():
@@ -118,7 +123,7 @@ const (
 func (f *Filter) empty() bool {
 	return f.App.IsZero() && f.Profile.IsZero() && len(f.IDs) == 0 && f.Message.IsZero() && f.Batch.IsZero() &&
 		f.Since.IsZero() && f.Until.IsZero() && f.RefID == "" && f.Lane == "" &&
-		f.Recipient == "" && f.Domain == "" && f.Prefix == "" && f.Contains == ""
+		f.Recipient == "" && f.Domain == "" && f.Prefix == "" && f.Contains == "" && f.Reason == ""
 }
 
 // normal is the filter as its hash sees it: equal filters have equal text.

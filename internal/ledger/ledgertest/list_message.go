@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -107,6 +109,71 @@ func listSelections(t *testing.T, open Opener) {
 	must(t, err)
 	if !s.Done || len(s.IDs) != 1 || s.IDs[0] != id {
 		t.Fatalf("unconfirmed: %+v", s)
+	}
+	selectionsByReason(t, open)
+}
+
+// selectionsByReason: what is in its state for another reason is passed over,
+// also where a whole step holds nothing else, and with each kind of filter.
+func selectionsByReason(t *testing.T, open Opener) {
+	w := NewWorld(t, open)
+	ctx := t.Context()
+	want := map[postledger.Reason][]postledger.ID{}
+	unconfirmed := func(n int, reason postledger.Reason, opts ...Option) {
+		for range n {
+			id := w.Send([]string{"a@x.example"}, opts...)[0]
+			w.MustSettle(ledger.Settlement{
+				ID: id, Fence: ledger.AnyFence, Mover: postledger.MoverRecovery, To: postledger.StatusUnconfirmed, Reason: reason,
+			})
+			want[reason] = append(want[reason], id)
+		}
+	}
+	batch := w.NewID()
+	unconfirmed(4, postledger.ReasonNoAnswer, withBatch(batch))
+	unconfirmed(3, postledger.ReasonRestored, withBatch(batch))
+	unconfirmed(5, postledger.ReasonWorkerLost, withBatch(batch))
+	unconfirmed(0, postledger.ReasonSandbox)
+	w.in(postledger.StatusSent)
+	type selecting = func(context.Context, ledger.Filter, ledger.Mark, int) (ledger.Selection, error)
+	for name, read := range map[string]selecting{"unconfirmed": w.SelectUnconfirmed, "open": w.SelectOpen} {
+		for reason, want := range want {
+			for _, f := range []ledger.Filter{
+				{},
+				{App: w.App.ID},
+				{Profile: w.Profile.ID},
+				{Batch: batch},
+				{Recipient: "a@x.example"},
+				{Prefix: "a@"},
+				{IDs: slices.Concat(want, []postledger.ID{w.NewID()})},
+				{Since: time.Now().Add(-time.Hour)},
+			} {
+				f.Reason = reason
+				var got []postledger.ID
+				var at ledger.Mark
+				for {
+					s, err := read(ctx, f, at, 2)
+					must(t, err)
+					got = append(got, s.IDs...)
+					if s.Done {
+						break
+					}
+					at = s.Next
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, %+v: got %v, want %v", name, f, got, want)
+				}
+			}
+		}
+	}
+	// A list refuses what it would pass over.
+	var bad *ledger.FilterError
+	_, err := w.Deliveries(ctx, ledger.Filter{Reason: postledger.ReasonRestored}, ledger.Paging{Limit: 10})
+	if !errors.As(err, &bad) || bad.Field != "reason" {
+		t.Errorf("deliveries: %v", err)
+	}
+	_, err = w.Messages(ctx, ledger.Filter{Reason: postledger.ReasonRestored}, ledger.Paging{Limit: 10})
+	if !errors.As(err, &bad) || bad.Field != "reason" {
+		t.Errorf("messages: %v", err)
 	}
 }
 
