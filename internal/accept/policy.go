@@ -28,6 +28,8 @@ type policyKey struct {
 type cached struct {
 	e  ledger.Effective
 	at time.Time
+	// renewing: one request reads it anew, and the others need not.
+	renewing bool
 }
 
 const (
@@ -41,13 +43,28 @@ func newPolicies(l Ledger, now func() time.Time) *policies {
 }
 
 func (p *policies) get(ctx context.Context, app postledger.ID, profile string) (ledger.Effective, error) {
-	p.mu.Lock()
-	c, ok := p.m[policyKey{app, profile}]
-	p.mu.Unlock()
-	if age := p.now().Sub(c.at); ok && age >= 0 && age < policyAge {
-		return c.e, nil
+	if e, ok := p.kept(policyKey{app, profile}); ok {
+		return e, nil
 	}
 	return p.fresh(ctx, app, profile)
+}
+
+// kept is what was read a moment ago. When that becomes old, one request gets
+// nothing and reads it anew; those beside it do without for as long again.
+func (p *policies) kept(k policyKey) (ledger.Effective, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, ok := p.m[k]
+	age := p.now().Sub(c.at)
+	switch {
+	case !ok || age < 0 || age >= 2*policyAge:
+		return ledger.Effective{}, false
+	case age < policyAge || c.renewing:
+		return c.e, true
+	}
+	c.renewing = true
+	p.m[k] = c
+	return ledger.Effective{}, false
 }
 
 // fresh reads the policy. Errors are not kept: a grant given a moment ago must
@@ -62,8 +79,8 @@ func (p *policies) fresh(ctx context.Context, app postledger.ID, profile string)
 		return e, err
 	}
 	if _, ok := p.m[k]; !ok && len(p.m) >= policyMax {
-		clear(p.m) // they are a second old at most
+		clear(p.m) // they are two seconds old at most
 	}
-	p.m[k] = cached{e, p.now()}
+	p.m[k] = cached{e: e, at: p.now()}
 	return e, nil
 }

@@ -70,6 +70,7 @@ type Config struct {
 type Service struct {
 	Config
 	policies *policies
+	clock    *clock
 	flights  *flights
 	limiters *limiters
 }
@@ -88,6 +89,7 @@ func New(c Config) *Service {
 	return &Service{
 		Config:   c,
 		policies: newPolicies(c.Ledger, c.Now),
+		clock:    newClock(c.Ledger, c.Now),
 		flights:  newFlights(),
 		limiters: newLimiters(),
 	}
@@ -169,9 +171,9 @@ func (s *Service) first(ctx context.Context, c Caller, d *draft) (Receipt, error
 func (s *Service) admit(ctx context.Context, d *draft, e *ledger.Effective) error {
 	// Times first: a request that is wrong is told so rather than to come again.
 	if d.req.timed() {
-		now, err := s.Ledger.Now(ctx)
+		now, err := s.clock.read(ctx)
 		if err != nil {
-			return refuse(err)
+			return err
 		}
 		p := newProblems()
 		d.checkTimes(p, now)

@@ -105,8 +105,8 @@ func (s *Service) request(ctx context.Context, c Caller, sub *submission, e *led
 	for i, d := range sub.drafts {
 		if d.req.timed() && now.IsZero() {
 			var err error
-			if now, err = s.Ledger.Now(ctx); err != nil {
-				return nil, refuse(err)
+			if now, err = s.clock.read(ctx); err != nil {
+				return nil, err
 			}
 		}
 		if d.req.timed() {
