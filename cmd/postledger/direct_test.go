@@ -90,10 +90,14 @@ func TestDoctor(t *testing.T) {
 	operator := s.operator(t)
 	p.run(t, "doctor").expect(t, 0, "profiles", "there are none yet")
 	command(t, operator, "profiles", "put", "box", "--from", "a@example.org", "--transport", "sandbox").expect(t, 0)
-	p.run(t, "doctor").expect(t, 0, "its next hop is ready")
+	p.run(t, "doctor").expect(t, 0, "profile box, next hop", "is ready: the sandbox")
 	command(t, operator, "profiles", "put", "away", "--from", "a@example.org", "--transport", "smtp", "--host", "127.0.0.1", "--port", "1", "--tls", "none").expect(t, 0)
-	p.run(t, "doctor").expect(t, 1, "FAULT", "profile away", "unavailable at connect")
-	p.run(t, "doctor", "--no-login", "--json").expect(t, 0, "no login was tried", `"ok": true`)
+	p.run(t, "doctor", "--no-dns").expect(t, 1, "FAULT", "profile away, next hop", "unavailable at connect")
+	p.run(t, "doctor", "--no-dns", "--no-login", "--json").expect(t, 0, "no login was tried", `"ok": true`)
+	command(t, operator, "profiles", "put", "away", "--quota-per-day", "0").expect(t, 0)
+	p.run(t, "doctor", "--no-dns", "--no-login").expect(t, 0, "warning", "profile away, limits", "quota_per_day is 0")
+	command(t, operator, "profiles", "pause", "away", "--reason", "maintenance").expect(t, 0)
+	p.run(t, "doctor", "--no-dns", "--no-login").expect(t, 1, "FAULT", "profile away, waiting", "(maintenance); nothing waits")
 	s.signal(t, 15)
 
 	wrong := p

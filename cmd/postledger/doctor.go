@@ -1,11 +1,14 @@
 package main
 
 import (
+	"net"
+
 	"github.com/postledger/postledger/internal/app/doctor"
 )
 
 type doctorCmd struct {
 	NoLogin bool `help:"Do not connect to the profiles' next hops."`
+	NoDNS   bool `name:"no-dns" help:"Do not look for the profiles' DKIM records and mail exchangers."`
 	JSON    bool `name:"json" help:"Print JSON."`
 }
 
@@ -14,14 +17,21 @@ func (c *doctorCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	findings := doctor.Examine(e.ctx, cfg, doctor.Options{Login: !c.NoLogin})
+	o := doctor.Options{Login: !c.NoLogin, DNS: net.DefaultResolver}
+	if c.NoDNS {
+		o.DNS = nil
+	}
+	findings := doctor.Examine(e.ctx, cfg, o)
 	bad := 0
 	rows := make([][]string, len(findings))
 	for i, f := range findings {
 		state := "ok"
-		if !f.OK {
+		switch {
+		case !f.OK:
 			state = "FAULT"
 			bad++
+		case f.Warning:
+			state = "warning"
 		}
 		rows[i] = []string{state, f.What, f.Says}
 	}

@@ -1,6 +1,7 @@
 // Package doctor looks at everything a server needs, one thing after the
-// other, and says of each whether it is as it should be. It changes nothing
-// and sends no mail: of a next hop it asks as much as a login.
+// other, and says of each what was looked at and whether it is as it should
+// be. It changes nothing and sends no mail: of a next hop it asks as much as a
+// login, of the DNS the records that mail of a profile relies on.
 package doctor
 
 import (
@@ -8,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/app"
 	"github.com/postledger/postledger/internal/app/config"
 	"github.com/postledger/postledger/internal/app/hop"
@@ -25,15 +26,19 @@ import (
 
 // Finding is what was found about one thing.
 type Finding struct {
-	OK   bool   `json:"ok"`
-	What string `json:"what"`
-	Says string `json:"says"`
+	OK bool `json:"ok"`
+	// Warning: it is no fault, and somebody should look at it.
+	Warning bool   `json:"warning,omitempty"`
+	What    string `json:"what"`
+	Says    string `json:"says"`
 }
 
 // Options say how far to go.
 type Options struct {
 	// Login connects to the next hop of each profile and logs in.
 	Login bool
+	// DNS is asked for each profile's records; nil asks nobody.
+	DNS *net.Resolver
 }
 
 const (
@@ -49,14 +54,20 @@ const (
 type examination struct {
 	config   *config.Config
 	findings []Finding
+	// noDNS: a question had no answer, so that no other is asked.
+	noDNS bool
 }
 
 func (x *examination) good(what, format string, args ...any) {
-	x.findings = append(x.findings, Finding{true, what, fmt.Sprintf(format, args...)})
+	x.findings = append(x.findings, Finding{OK: true, What: what, Says: fmt.Sprintf(format, args...)})
 }
 
 func (x *examination) bad(what, format string, args ...any) {
-	x.findings = append(x.findings, Finding{false, what, fmt.Sprintf(format, args...)})
+	x.findings = append(x.findings, Finding{What: what, Says: fmt.Sprintf(format, args...)})
+}
+
+func (x *examination) warn(what, format string, args ...any) {
+	x.findings = append(x.findings, Finding{OK: true, Warning: true, What: what, Says: fmt.Sprintf(format, args...)})
 }
 
 // Examine looks at what a server with this configuration needs.
@@ -199,58 +210,4 @@ func (x *examination) keys() *hop.Factory {
 	}
 	x.good("encryption key", "can be read")
 	return hop.New(ring, kept, slog.New(slog.DiscardHandler))
-}
-
-func (x *examination) profiles(ctx context.Context, l *ledger.Ledger, f *hop.Factory, o Options) {
-	profiles, err := l.Profiles(ctx)
-	if err != nil {
-		x.bad("profiles", "%v", err)
-		return
-	}
-	n := 0
-	for i := range profiles {
-		p := &profiles[i]
-		if !p.RemovedAt.IsZero() {
-			continue
-		}
-		n++
-		if p.IsDefault && p.Config.Transport == hop.Sandbox && !l.SQLite() && !x.config.AllowSandbox {
-			x.bad("profile "+p.Name, "%v", app.ErrSandboxDefault)
-		}
-		if f != nil {
-			x.profile(ctx, p, f, o)
-		}
-	}
-	if n == 0 {
-		x.good("profiles", "there are none yet: make one with `postledger profiles put`")
-	}
-}
-
-func (x *examination) profile(ctx context.Context, p *postledger.Profile, f *hop.Factory, o Options) {
-	what := "profile " + p.Name
-	if !p.PausedAt.IsZero() {
-		why := p.Alarm
-		if why == "" {
-			why = p.PauseReason
-		}
-		x.bad(what, "is paused: %s", why)
-	}
-	h, err := f.Make(*p)
-	if err != nil {
-		x.bad(what, "%v", err)
-		return
-	}
-	defer h.Transport.Close()
-	if !o.Login {
-		x.good(what, "can be used (no login was tried)")
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
-	defer cancel()
-	out := h.Transport.Probe(ctx)
-	if out.Class != postledger.OutcomeAccepted {
-		x.bad(what, "%s: %s", out, out.Text)
-		return
-	}
-	x.good(what, "its next hop is ready")
 }
