@@ -14,7 +14,7 @@ import (
 )
 
 type restoredCmd struct {
-	At string `help:"Up to when deliveries may have left (RFC 3339); default now." placeholder:"TIME"`
+	At string `help:"Up to when deliveries may have left (RFC 3339); default now, or the time of a marking that was interrupted." placeholder:"TIME"`
 }
 
 // Run marks what was open in a restored ledger: it may have been sent since
@@ -43,16 +43,13 @@ func (c *restoredCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if at.IsZero() {
-		at = now
-	}
 	if at.After(now) {
 		return usage("--at: must not be in the future (the ledger's clock says %s)", now.UTC().Format(time.RFC3339))
 	}
 	if err := nobodyServes(e.ctx, l, cfg, now); err != nil {
 		return err
 	}
-	n, err := deliver.MarkRestored(e.ctx, l, at)
+	n, at, err := deliver.MarkRestored(e.ctx, l, at)
 	if err != nil {
 		return fmt.Errorf("%w (%d were marked; run it again)", err, n)
 	}
@@ -61,7 +58,8 @@ func (c *restoredCmd) Run(e *env) (err error) {
 	if err := l.AppendAudit(e.ctx, a); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.stdout, "%d deliveries that were open are unconfirmed/restored now. Decide with `postledger messages resolve`.\n", n)
+	_, err = fmt.Fprintf(e.stdout, "%d deliveries that were open and accepted up to %s are unconfirmed/restored now. Decide with `postledger messages resolve`.\n",
+		n, at.UTC().Format(time.RFC3339))
 	return err
 }
 

@@ -22,8 +22,8 @@ type Ledger interface {
 	// and on Reload.
 	PolicySnapshot(ctx context.Context) (ledger.Policy, error)
 	ReadState(ctx context.Context) (ledger.State, error)
-	BeginRestore(ctx context.Context) error
-	EndRestore(ctx context.Context) error
+	BeginRestore(ctx context.Context, at time.Time, proof []ledger.Worker) (time.Time, error)
+	EndRestore(ctx context.Context, moment time.Time) (time.Time, error)
 	OpenBefore(ctx context.Context, at time.Time, after postledger.ID, limit int) ([]postledger.ID, error)
 	Waiting(ctx context.Context) ([]ledger.ClaimKey, error)
 	Lease(ctx context.Context, worker postledger.ID, wants []ledger.Want) ([]ledger.Claimed, error)

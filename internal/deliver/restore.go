@@ -17,14 +17,19 @@ import (
 // workers know they committed to it (invariant 17): a journal whose worker the
 // ledger does not know, or knows with an older heartbeat, was written to
 // another future. What was open then is marked, and leaves only by an
-// operator's decision. A marking that a crash interrupted is finished.
-func (w *Worker) checkAge(ctx context.Context, state ledger.State) error {
+// operator's decision. A marking that a crash interrupted is finished, up to
+// the moment it began with.
+//
+// It returns the journals that have told all they know. They stay until this
+// process has a journal with a heartbeat of its own: were it to fail in between
+// and the ledger to be put back then, nothing else would tell.
+func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told []string, err error) {
 	entries, err := journal.List(w.c.JournalDir, state.LedgerID)
 	if err != nil {
-		return fmt.Errorf("list journals: %w", err)
+		return nil, fmt.Errorf("list journals: %w", err)
 	}
-	older := state.Restoring
-	var stale []string // what is told by them is known: compared, and nothing of it is leased
+	older := false
+	var proof []ledger.Worker
 	for _, e := range entries {
 		if e.Err != nil {
 			w.c.Log.Warn("journal proves nothing", slog.String("path", e.Path), slog.Any("error", e.Err))
@@ -32,38 +37,62 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) error {
 		}
 		row, known, err := w.c.Ledger.WorkerByID(ctx, e.Worker)
 		if err != nil {
-			return fmt.Errorf("look up journal's worker: %w", err)
+			return nil, fmt.Errorf("look up journal's worker: %w", err)
 		}
 		switch {
 		case !known && e.Header.Beat == 0:
 			// It ended before its row was written, or is about to write it: a
 			// worker without a row leases nothing, and nothing is missing.
-			stale = append(stale, e.Path)
+			told = append(told, e.Path)
 		case !known || row.Beat < int64(e.Header.Beat):
 			w.c.Log.Warn("the ledger is older than a journal of this machine", slog.String("worker", e.Worker.String()))
 			older = true
-			stale = append(stale, e.Path)
+			told = append(told, e.Path)
+			// The row of one that lives is left behind its journal, which is
+			// how its next heartbeat learns that this is not its ledger.
+			if !known || !alive(e.Path) {
+				proof = append(proof, ledger.Worker{
+					ID: e.Worker, Host: w.c.Host, BootID: e.Header.Boot.String(), Beat: int64(e.Header.Beat),
+				})
+			}
 		case !row.EndedAt.IsZero():
-			stale = append(stale, e.Path)
+			told = append(told, e.Path)
 		}
 	}
-	if older {
-		now, err := w.c.Ledger.Now(ctx)
-		if err != nil {
-			return fmt.Errorf("mark restored: %w", err)
+	moment := state.RestoredAt
+	if older || state.Restoring && moment.IsZero() {
+		if moment, err = w.c.Ledger.BeginRestore(ctx, time.Time{}, proof); err != nil {
+			return nil, fmt.Errorf("mark restored: %w", err)
 		}
-		n, err := markRestored(ctx, w.c.Ledger, now, w.c.Kill)
-		if err != nil {
-			return err
-		}
-		w.c.Log.Warn("the ledger was restored: what was open is unconfirmed until an operator decides", slog.Int("deliveries", n))
 	}
-	for _, path := range stale {
+	if older || state.Restoring {
+		n, err := markRestored(ctx, w.c.Ledger, moment, w.c.Kill)
+		if err != nil {
+			return nil, err
+		}
+		w.c.Log.Warn("the ledger was restored: what was open is unconfirmed until an operator decides",
+			slog.Int("deliveries", n), slog.Time("accepted_until", moment))
+	}
+	return told, nil
+}
+
+// discardTold removes the journals that checkAge returned.
+func discardTold(told []string) error {
+	for _, path := range told {
 		if err := discardDead(path); err != nil {
 			return fmt.Errorf("remove journal: %w", err)
 		}
 	}
 	return nil
+}
+
+// alive reports whether a process holds the journal.
+func alive(path string) bool {
+	dead, err := journal.Open(path)
+	if err == nil {
+		_ = dead.Close()
+	}
+	return errors.Is(err, journal.ErrAlive)
 }
 
 // discardDead removes a journal unless a living process holds it.
@@ -81,32 +110,56 @@ func discardDead(path string) error {
 
 // RestoreLedger is what marking needs.
 type RestoreLedger interface {
-	BeginRestore(ctx context.Context) error
-	EndRestore(ctx context.Context) error
+	ReadState(ctx context.Context) (ledger.State, error)
+	BeginRestore(ctx context.Context, at time.Time, proof []ledger.Worker) (time.Time, error)
+	EndRestore(ctx context.Context, moment time.Time) (time.Time, error)
 	OpenBefore(ctx context.Context, at time.Time, after postledger.ID, limit int) ([]postledger.ID, error)
 	Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error)
 }
 
 // MarkRestored makes every delivery that was open at the given moment
-// unconfirmed/restored. Nothing is leased until it has finished, also when it
-// is interrupted; it may be run again.
-func MarkRestored(ctx context.Context, l RestoreLedger, at time.Time) (int, error) {
-	return markRestored(ctx, l, at, func(string) {})
+// unconfirmed/restored, and returns how many and that moment. A zero moment
+// goes on with a marking that was interrupted, up to the moment of that one, or
+// else marks all that is open now. Nothing is leased until it has finished,
+// also when it is interrupted; it may be run again.
+func MarkRestored(ctx context.Context, l RestoreLedger, at time.Time) (int, time.Time, error) {
+	state, err := l.ReadState(ctx)
+	if err == nil && at.IsZero() && state.Restoring && !state.RestoredAt.IsZero() {
+		at = state.RestoredAt
+	} else if err == nil {
+		at, err = l.BeginRestore(ctx, at, nil)
+	}
+	if err != nil {
+		return 0, at, fmt.Errorf("mark restored: %w", err)
+	}
+	n, err := markRestored(ctx, l, at, func(string) {})
+	return n, at, err
 }
 
-func markRestored(ctx context.Context, l RestoreLedger, at time.Time, kill func(string)) (int, error) {
-	if err := l.BeginRestore(ctx); err != nil {
-		return 0, fmt.Errorf("mark restored: %w", err)
+// markRestored marks until the ledger is open again: another process may begin
+// a marking with a later moment meanwhile, and this one then does that too.
+func markRestored(ctx context.Context, l RestoreLedger, moment time.Time, kill func(string)) (int, error) {
+	n := 0
+	for !moment.IsZero() {
+		marked, err := markBefore(ctx, l, moment, kill)
+		n += marked
+		if err == nil {
+			moment, err = l.EndRestore(ctx, moment)
+		}
+		if err != nil {
+			return n, fmt.Errorf("mark restored: %w", err)
+		}
 	}
+	return n, nil
+}
+
+func markBefore(ctx context.Context, l RestoreLedger, at time.Time, kill func(string)) (int, error) {
 	n := 0
 	var after postledger.ID
 	for {
 		ids, err := l.OpenBefore(ctx, at, after, sweepPage)
-		if err != nil {
-			return n, fmt.Errorf("mark restored: %w", err)
-		}
-		if len(ids) == 0 {
-			break
+		if err != nil || len(ids) == 0 {
+			return n, err
 		}
 		kill("recovery_read")
 		after = ids[len(ids)-1]
@@ -119,7 +172,7 @@ func markRestored(ctx context.Context, l RestoreLedger, at time.Time, kill func(
 		}
 		out, err := l.Settle(ctx, ss)
 		if err != nil {
-			return n, fmt.Errorf("mark restored: %w", err)
+			return n, err
 		}
 		for i := range out {
 			if out[i].Applied {
@@ -127,8 +180,4 @@ func markRestored(ctx context.Context, l RestoreLedger, at time.Time, kill func(
 			}
 		}
 	}
-	if err := l.EndRestore(ctx); err != nil {
-		return n, fmt.Errorf("mark restored: %w", err)
-	}
-	return n, nil
 }

@@ -124,10 +124,13 @@ func TestARestoredLedgerSendsNothingTwice(t *testing.T) {
 			if s, err := r.ReadState(t.Context()); err != nil || !s.Restoring {
 				t.Fatalf("after a marking that was killed: %+v %v", s, err)
 			}
+			fresh := r.Send([]string{"between@x.example"})
 			next := startChild(t, config, "")
-			fresh := r.Send([]string{"new@x.example"})
-			if d := r.settled(fresh...)[0]; d.Status != postledger.StatusSent {
-				t.Errorf("accepted after it: %s/%s", d.Status, d.Reason)
+			fresh = append(fresh, r.Send([]string{"new@x.example"})...)
+			for _, d := range r.settled(fresh...) {
+				if d.Status != postledger.StatusSent {
+					t.Errorf("%s, accepted after it began: %s/%s", d.Address, d.Status, d.Reason)
+				}
 			}
 			next.stop()
 			startChild(t, config, "").stop() // and a restart later changes nothing
@@ -143,8 +146,8 @@ func TestARestoredLedgerSendsNothingTwice(t *testing.T) {
 					t.Errorf("%s has %d copies", to, n)
 				}
 			}
-			if len(copies) != len(ids)+1 {
-				t.Errorf("%d addresses at the hop, want %d", len(copies), len(ids)+1)
+			if len(copies) != len(ids)+len(fresh) {
+				t.Errorf("%d addresses at the hop, want %d", len(copies), len(ids)+len(fresh))
 			}
 			if s, err := r.ReadState(t.Context()); err != nil || s.Restoring || s.RestoredAt.IsZero() {
 				t.Errorf("state %+v %v", s, err)
@@ -160,14 +163,18 @@ func TestMarkRestoredAgain(t *testing.T) {
 		ids := r.Send([]string{"a@x.example", "b@x.example"})
 		now, err := r.Now(t.Context())
 		must(t, err)
-		if _, err := deliver.MarkRestored(t.Context(), interrupted{r.Ledger}, now); err == nil {
+		if _, _, err := deliver.MarkRestored(t.Context(), interrupted{r.Ledger}, now); err == nil {
 			t.Fatal("an interrupted marking reported no error")
 		}
+		later := r.Send([]string{"c@x.example"})
 		if got := r.LeaseN(10); len(got) != 0 {
 			t.Fatalf("%d leased from a ledger that is being marked", len(got))
 		}
-		if n, err := deliver.MarkRestored(t.Context(), r.Ledger, now); err != nil || n != len(ids) {
-			t.Errorf("marked %d, %v", n, err)
+		if n, until, err := deliver.MarkRestored(t.Context(), r.Ledger, time.Time{}); err != nil || n != len(ids) || !until.Equal(now) {
+			t.Errorf("marked %d up to %v, want %v, %v", n, until, now, err)
+		}
+		if d := r.Row(later[0]); d.Status != postledger.StatusQueued {
+			t.Errorf("accepted after the first moment: %s/%s", d.Status, d.Reason)
 		}
 		for _, d := range r.settled(ids...) {
 			if d.Status != postledger.StatusUnconfirmed || d.Reason != postledger.ReasonRestored {
@@ -175,6 +182,37 @@ func TestMarkRestoredAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A start that fails leaves the journals it has read: the ledger may be put
+// back before the next one, and nothing else would tell.
+func TestAStartThatFailsKeepsTheProof(t *testing.T) {
+	t.Parallel()
+	b := sqliteBackup(t)
+	r := newRig(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, b.url) }, transporttest.HopConfig{}, nil)
+	ids := r.Send([]string{"a@x.example"})
+	must(t, r.Ledger.Close())
+	b.save(t)
+
+	r.reopen(b.url)
+	config := childConfig{Database: b.url, JournalDir: r.dir}
+	first := startChild(t, config, "")
+	r.settled(ids...)
+	first.stop()
+	r.tune = func(c *deliver.Config) { c.Ledger = rowless{r.Ledger} }
+	if err := r.startFails(); err == nil {
+		t.Fatal("started without its row")
+	}
+	must(t, r.Ledger.Close())
+	b.putBack(t)
+
+	r.reopen(b.url)
+	again := startChild(t, config, "")
+	if d := r.settled(ids...)[0]; d.Status != postledger.StatusUnconfirmed || d.Reason != postledger.ReasonRestored {
+		t.Errorf("%s/%s", d.Status, d.Reason)
+	}
+	again.stop()
+	r.eachOnce(1)
 }
 
 // interrupted is a ledger that goes away between two steps of a marking.

@@ -95,7 +95,8 @@ func (w *Worker) Start(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	w.ledgerID = state.LedgerID
-	if err := w.checkAge(ctx, state); err != nil {
+	told, err := w.checkAge(ctx, state)
+	if err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	boot, err := bootID()
@@ -115,6 +116,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	w.life.beat = 1
 	w.life.ok(began)
 	err = w.journal.SetBeat(1)
+	if err == nil {
+		err = discardTold(told)
+	}
 	if err == nil {
 		err = w.readPolicy(ctx)
 	}

@@ -46,6 +46,17 @@ func (l *Ledger) StartWorker(ctx context.Context, w Worker) error {
 	return nil
 }
 
+// knowWorker brings a worker's row to the heartbeat that its journal holds. A
+// row that is missing is written as ended, so that a process which still runs
+// under it is told that the ledger does not know it.
+func (t *tx) knowWorker(ctx context.Context, w *Worker, now int64) error {
+	_, err := t.exec(ctx, `INSERT INTO workers (id, host, boot_id, pid, version, started_at, beat, beat_at, ended_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat WHERE workers.beat < excluded.beat`,
+		w.ID, w.Host, w.BootID, w.PID, w.Version, now, w.Beat, now, now)
+	return err
+}
+
 // Heartbeat moves the worker's counter on. It fails with ErrWorkerUnknown when
 // the row is missing, has ended, or holds less than last, the highest count
 // that the worker knows was committed.

@@ -166,11 +166,14 @@ func Lease(t *testing.T, open Opener) {
 		if c := w.LeaseFor(w.NewID(), want); len(c.Leased) != 0 {
 			t.Error("leased for an unknown worker")
 		}
-		must(t, w.BeginRestore(t.Context()))
+		moment, err := w.BeginRestore(t.Context(), time.Time{}, nil)
+		must(t, err)
 		if c := w.LeaseFor(w.Worker.ID, want); len(c.Leased) != 0 {
 			t.Error("leased while restoring")
 		}
-		must(t, w.EndRestore(t.Context()))
+		if later, err := w.EndRestore(t.Context(), moment); err != nil || !later.IsZero() {
+			t.Fatalf("end restore: %v %v", later, err)
+		}
 		if c := w.LeaseFor(w.Worker.ID, want); len(c.Leased) != 1 {
 			t.Error("not leased after the restore")
 		}
