@@ -121,6 +121,9 @@ func (b *Batch) draft(i int, given *Request) (*draft, bool) {
 	if b.p.count() > found {
 		return nil, false
 	}
+	if r.Key == "" && b.head.Key == "" {
+		return d, true
+	}
 	print, err := r.fingerprint()
 	if err != nil {
 		p.add("", RuleSyntax, "cannot be compared with others")

@@ -120,9 +120,12 @@ func (s *Service) Accept(ctx context.Context, c Caller, r *Request) (Receipt, er
 	if err := r.consent(); err != nil {
 		return Receipt{}, err
 	}
-	print, err := r.fingerprint()
-	if err != nil {
-		return Receipt{}, invalid("", RuleSyntax, "cannot be compared with others")
+	var print string
+	if r.Key != "" {
+		var err error
+		if print, err = r.fingerprint(); err != nil {
+			return Receipt{}, invalid("", RuleSyntax, "cannot be compared with others")
+		}
 	}
 	return s.once(ctx, c, &draft{
 		app: c.App, req: r, rcpts: rcpts, lane: r.lane(), fingerprint: print, action: "message.accept",
