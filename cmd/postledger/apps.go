@@ -44,11 +44,7 @@ func (c *appsCreateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(e.stdout, a)
-	}
-	_, err = fmt.Fprintln(e.stdout, a.ID)
-	return err
+	return c.done(e, a, "%s", a.ID)
 }
 
 type appsRemoveCmd struct {
@@ -57,23 +53,27 @@ type appsRemoveCmd struct {
 }
 
 func (c *appsRemoveCmd) Run(e *env) error {
-	cl, err := c.client()
+	a, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) (*client.App, error) {
+		return cl.RemoveApp(e.ctx, id)
+	})
 	if err != nil {
 		return err
 	}
-	id, err := appID(e.ctx, cl, c.App)
+	return c.done(e, a, "removed %s", printable(a.Name))
+}
+
+// forApp asks the server something about the app that a command names.
+func forApp[T any](e *env, r *remote, nameOrID string, ask func(*client.Client, postledger.ID) (T, error)) (T, error) {
+	var none T
+	cl, err := r.client()
 	if err != nil {
-		return err
+		return none, err
 	}
-	a, err := cl.RemoveApp(e.ctx, id)
+	id, err := appID(e.ctx, cl, nameOrID)
 	if err != nil {
-		return err
+		return none, err
 	}
-	if c.JSON {
-		return printJSON(e.stdout, a)
-	}
-	_, err = fmt.Fprintf(e.stdout, "removed %s\n", printable(a.Name))
-	return err
+	return ask(cl, id)
 }
 
 // appID finds an app by its name or id. "" is the zero id: an app's own key

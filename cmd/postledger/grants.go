@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/client"
 )
 
@@ -18,15 +19,9 @@ type grantsLsCmd struct {
 }
 
 func (c *grantsLsCmd) Run(e *env) error {
-	cl, err := c.client()
-	if err != nil {
-		return err
-	}
-	id, err := appID(e.ctx, cl, c.App)
-	if err != nil {
-		return err
-	}
-	grants, err := cl.Grants(e.ctx, id)
+	grants, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) ([]client.Grant, error) {
+		return cl.Grants(e.ctx, id)
+	})
 	if err != nil {
 		return err
 	}
@@ -48,23 +43,13 @@ type grantsPutCmd struct {
 }
 
 func (c *grantsPutCmd) Run(e *env) error {
-	cl, err := c.client()
+	g, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) (*client.Grant, error) {
+		return cl.PutGrant(e.ctx, id, c.Profile, client.GrantTerms{TrustedHTML: c.TrustedHTML, Quota: c.Quota})
+	})
 	if err != nil {
 		return err
 	}
-	id, err := appID(e.ctx, cl, c.App)
-	if err != nil {
-		return err
-	}
-	g, err := cl.PutGrant(e.ctx, id, c.Profile, client.GrantTerms{TrustedHTML: c.TrustedHTML, Quota: c.Quota})
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(e.stdout, g)
-	}
-	_, err = fmt.Fprintf(e.stdout, "%s may use %s\n", printable(c.App), printable(c.Profile))
-	return err
+	return c.done(e, g, "%s may use %s", printable(c.App), printable(c.Profile))
 }
 
 type grantsRevokeCmd struct {
@@ -74,21 +59,11 @@ type grantsRevokeCmd struct {
 }
 
 func (c *grantsRevokeCmd) Run(e *env) error {
-	cl, err := c.client()
+	g, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) (*client.Grant, error) {
+		return cl.RevokeGrant(e.ctx, id, c.Profile)
+	})
 	if err != nil {
 		return err
 	}
-	id, err := appID(e.ctx, cl, c.App)
-	if err != nil {
-		return err
-	}
-	g, err := cl.RevokeGrant(e.ctx, id, c.Profile)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(e.stdout, g)
-	}
-	_, err = fmt.Fprintf(e.stdout, "%s may not use %s any more\n", printable(c.App), printable(c.Profile))
-	return err
+	return c.done(e, g, "%s may not use %s any more", printable(c.App), printable(c.Profile))
 }

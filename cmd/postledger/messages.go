@@ -128,11 +128,7 @@ func (c *messagesCancelCmd) Run(e *env) error {
 			break
 		}
 	}
-	if c.JSON {
-		return printJSON(e.stdout, total)
-	}
-	_, err = fmt.Fprintf(e.stdout, "%d canceled, %d on the wire or unconfirmed (noted), %d had settled\n", total.Canceled, total.OnTheWire, total.Unchanged)
-	return err
+	return c.done(e, total, "%d canceled, %d on the wire or unconfirmed (noted), %d had settled", total.Canceled, total.OnTheWire, total.Unchanged)
 }
 
 // choice turns the flags into what a decision is about. Nothing in particular
@@ -185,9 +181,5 @@ func (c *messagesResendCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(e.stdout, a)
-	}
-	_, err = fmt.Fprintf(e.stdout, "accepted %s\n", a.ID)
-	return err
+	return c.done(e, a, "accepted %s", a.ID)
 }

@@ -56,6 +56,15 @@ func (r *remote) key() (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
+// done prints what a command did: the server's answer as JSON, or a line.
+func (r *remote) done(e *env, answer any, format string, args ...any) error {
+	if r.JSON {
+		return printJSON(e.stdout, answer)
+	}
+	_, err := fmt.Fprintf(e.stdout, format+"\n", args...)
+	return err
+}
+
 // explain is an error in full: a refusal with all its fields, and the key under
 // which a request whose answer never came can be repeated.
 func explain(err error) string {

@@ -49,9 +49,5 @@ func (c *messagesResolveCmd) Run(e *env) error {
 		total.Unchanged += done.Unchanged
 		more = done.More
 	}
-	if c.JSON {
-		return printJSON(e.stdout, total)
-	}
-	_, err = fmt.Fprintf(e.stdout, "%d resolved, %d may not move (canceled or decided meanwhile)\n", total.Resolved, total.Unchanged)
-	return err
+	return c.done(e, total, "%d resolved, %d may not move (canceled or decided meanwhile)", total.Resolved, total.Unchanged)
 }

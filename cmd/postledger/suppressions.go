@@ -1,8 +1,7 @@
 package main
 
 import (
-	"fmt"
-
+	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/client"
 )
 
@@ -22,15 +21,9 @@ func (c *suppressionsLsCmd) Run(e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	cl, err := c.client()
-	if err != nil {
-		return err
-	}
-	id, err := appID(e.ctx, cl, c.App)
-	if err != nil {
-		return err
-	}
-	items, err := take(e, &c.limit, cl.Suppressions(e.ctx, id))
+	items, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) ([]client.Suppression, error) {
+		return take(e, &c.limit, cl.Suppressions(e.ctx, id))
+	})
 	if err != nil {
 		return err
 	}
@@ -47,22 +40,13 @@ type suppressionsAddCmd struct {
 }
 
 func (c *suppressionsAddCmd) Run(e *env) error {
-	cl, err := c.client()
+	answer, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) (map[string]string, error) {
+		return map[string]string{"suppressed": c.Address}, cl.Suppress(e.ctx, id, c.Address, c.Reason)
+	})
 	if err != nil {
 		return err
 	}
-	id, err := appID(e.ctx, cl, c.App)
-	if err != nil {
-		return err
-	}
-	if err := cl.Suppress(e.ctx, id, c.Address, c.Reason); err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(e.stdout, map[string]string{"suppressed": c.Address})
-	}
-	_, err = fmt.Fprintln(e.stdout, "suppressed")
-	return err
+	return c.done(e, answer, "suppressed")
 }
 
 type suppressionsRemoveCmd struct {
@@ -72,20 +56,11 @@ type suppressionsRemoveCmd struct {
 }
 
 func (c *suppressionsRemoveCmd) Run(e *env) error {
-	cl, err := c.client()
+	answer, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) (map[string]string, error) {
+		return map[string]string{"removed": c.Address}, cl.Unsuppress(e.ctx, id, c.Address)
+	})
 	if err != nil {
 		return err
 	}
-	id, err := appID(e.ctx, cl, c.App)
-	if err != nil {
-		return err
-	}
-	if err := cl.Unsuppress(e.ctx, id, c.Address); err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(e.stdout, map[string]string{"removed": c.Address})
-	}
-	_, err = fmt.Fprintln(e.stdout, "removed")
-	return err
+	return c.done(e, answer, "removed")
 }
