@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/app/killpoint"
@@ -53,6 +55,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// stopHere stops the process at this very instruction: a signal to the whole
+// process may be taken up by another thread while this one runs on.
+func stopHere() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGSTOP)
+}
+
 // runChild is a worker until its stdin ends.
 func runChild(config string) error {
 	var c childConfig
@@ -66,7 +76,7 @@ func runChild(config string) error {
 	var stopped sync.Once
 	at := func(point string) {
 		if point == c.StopAt {
-			stopped.Do(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) })
+			stopped.Do(stopHere)
 		}
 		kill.At(point)
 	}
