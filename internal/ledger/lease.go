@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +53,7 @@ type Claimed struct {
 	// Short says that no more rows are due after the cursor.
 	Short bool
 	// Beat is the worker's counter as the lease's commit moved it; 0 when the
-	// lease, over all its claims, took nothing.
+	// lease, over all its claims, met nothing.
 	Beat int64
 }
 
@@ -72,10 +71,11 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) 
 		if t.dialect == postgres {
 			claim = leasePostgres
 		}
-		if err := claim(ctx, t, worker, wants, out); err != nil {
-			return err
+		beat, err := claim(ctx, t, worker, wants, out)
+		for i := range out {
+			out[i].Beat = beat
 		}
-		return beatLease(ctx, t, worker, out)
+		return err
 	})
 	if err != nil {
 		// A lease whose COMMIT got no answer may exist: its rows are then
@@ -83,18 +83,6 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) 
 		return nil, fmt.Errorf("lease deliveries: %w", err)
 	}
 	return out, nil
-}
-
-// beatLease moves the worker's counter with a lease that took something.
-func beatLease(ctx context.Context, t *tx, worker postledger.ID, out []Claimed) error {
-	if !slices.ContainsFunc(out, func(c Claimed) bool { return len(c.Leased) > 0 }) {
-		return nil
-	}
-	beat, err := t.beat(ctx, worker, 0)
-	for i := range out {
-		out[i].Beat = beat
-	}
-	return err
 }
 
 // leasedColumns is what a worker needs of a delivery, in scanLeased's order.
@@ -107,26 +95,43 @@ const leasedColumns = `d.id, d.message_id, d.envelope_id, d.app_id, d.profile_id
 // by its name.
 var leasedColumnsSQLite = strings.ReplaceAll(leasedColumns, "d.", "deliveries.")
 
-func scanLeased(rows *sql.Rows, d *Leased, more ...any) error {
-	d.Status = postledger.StatusSending
-	return rows.Scan(append([]any{
-		&d.ID, &d.MessageID, &d.EnvelopeID, &d.AppID, &d.ProfileID, &d.Lane, &d.Kind, &d.Position,
-		&d.Address, &d.DisplayName, &d.Fence, &d.Attempts, &d.Uncharged,
+// leasedDest is where leasedColumns scan to.
+func leasedDest(d *Leased) []any {
+	return []any{
+		idColumn{&d.ID},
+		idColumn{&d.MessageID},
+		idColumn{&d.EnvelopeID},
+		idColumn{&d.AppID},
+		idColumn{&d.ProfileID},
+		textColumn[postledger.Lane]{&d.Lane},
+		textColumn[postledger.RecipientKind]{&d.Kind},
+		intColumn[int]{&d.Position},
+		textColumn[string]{&d.Address},
+		textColumn[string]{&d.DisplayName},
+		intColumn[int64]{&d.Fence},
+		intColumn[int]{&d.Attempts},
+		intColumn[int]{&d.Uncharged},
 		timeColumn{&d.CreatedAt},
 		timeColumn{&d.LeasedAt},
 		timeColumn{&d.FirstChargedAt},
 		timeColumn{&d.ExpiresAt},
 		timeColumn{&d.DatedAt},
-		&d.AddressFolded, &d.Suppressed,
-	}, more...)...)
+		textColumn[string]{&d.AddressFolded},
+		&d.Suppressed,
+	}
+}
+
+func scanLeased(r row) (Leased, error) {
+	d := Leased{Delivery: postledger.Delivery{Status: postledger.StatusSending}}
+	err := r.Scan(leasedDest(&d)...)
+	return d, err
 }
 
 // Leases lists the deliveries a worker holds, in id order after a cursor.
 func (l *Ledger) Leases(ctx context.Context, worker, after postledger.ID, limit int) ([]Leased, error) {
 	var out []Leased
-	err := l.read().each(ctx, func(rows *sql.Rows) error {
-		var d Leased
-		err := scanLeased(rows, &d)
+	err := l.rows(ctx, func(r row) error {
+		d, err := scanLeased(r)
 		out = append(out, d)
 		return err
 	}, `SELECT `+leasedColumns+` FROM deliveries d WHERE d.lease_worker = ? AND d.id > ? ORDER BY d.id LIMIT ?`,

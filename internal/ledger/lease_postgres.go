@@ -14,38 +14,41 @@ import (
 // The first array stands in a subquery so that the planner cannot count it: a
 // plan for one want would look cheaper to it than the prepared one, which is
 // made for ten, and it would plan every claim anew for a third of its cost.
-func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, wants []Want, out []Claimed) error {
+func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, wants []Want, out []Claimed) (beat int64, err error) {
 	n := len(wants)
-	profiles, apps, lanes := make([]postledger.ID, n), make([]postledger.ID, n), make([]string, n)
-	dues, ids, limits := make([]int64, n), make([][16]byte, n), make([]int32, n)
+	profiles, apps, ids := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
+	lanes, dues, limits := make([]string, n), make([]int64, n), make([]int32, n)
 	for i, w := range wants {
 		profiles[i], apps[i], lanes[i] = w.Key.Profile, w.Key.App, string(w.Key.Lane)
 		dues[i], ids[i], limits[i] = w.After.Due, w.After.ID, int32(w.N)
 	}
 	taken := make([]int, n)
+	met := 0
 	var shared []envelopeRef
-	err := t.each(ctx, func(rows *sql.Rows) error {
+	scan := func(r row) error {
 		var ord int
 		var cur Cursor
-		var id, envelope, message postledger.ID
-		var d Leased
-		var leased bool
-		// Columns of d are NULL for a member of a shared envelope.
-		if err := scanClaim(rows, &ord, &cur, &id, &envelope, &message, &leased, &d); err != nil {
+		var message, envelope postledger.ID
+		// The columns of d are NULL for a member of a shared envelope.
+		d := Leased{Delivery: postledger.Delivery{Status: postledger.StatusSending}}
+		if err := r.Scan(append([]any{
+			&ord, intColumn[int64]{&beat}, &cur.Due, idColumn{&cur.ID}, idColumn{&envelope}, idColumn{&message},
+		}, leasedDest(&d)...)...); err != nil {
 			return err
 		}
+		met++
 		taken[ord]++
-		cur.ID = id
 		if cur.after(out[ord].After) {
 			out[ord].After = cur
 		}
-		if leased {
-			out[ord].Leased = append(out[ord].Leased, d)
-		} else {
+		if d.ID.IsZero() {
 			shared = append(shared, envelopeRef{ord, envelope, message})
+		} else {
+			out[ord].Leased = append(out[ord].Leased, d)
 		}
 		return nil
-	}, `WITH want AS (
+	}
+	t.queueRead("claim", scan, `WITH want AS (
 			SELECT w.* FROM unnest((SELECT $2::uuid[]), $3::text[], $4::uuid[], $5::bigint[], $6::uuid[], $7::int[])
 				WITH ORDINALITY AS w(profile_id, lane, app_id, after_due, after_id, n, ord)
 			WHERE EXISTS (SELECT 1 FROM ledger_state s WHERE s.one = 1 AND s.state = 'open')
@@ -60,17 +63,24 @@ func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, wants []Wan
 			UPDATE deliveries t SET status = 'sending', due_at = NULL, fence = t.fence + 1,
 				lease_worker = $1, leased_at = now_us()
 			FROM c WHERE t.id = c.id AND c.envelope_id = c.id
-			RETURNING t.*)
-		SELECT c.ord - 1, c.due_at, c.id, c.envelope_id, c.message_id, d.id IS NOT NULL, `+leasedColumns+`
+			RETURNING t.*),
+		b AS (
+			UPDATE workers t SET beat = t.beat + 1, beat_at = now_us()
+			WHERE t.id = $1 AND t.ended_at IS NULL AND EXISTS (SELECT 1 FROM c)
+			RETURNING t.beat)
+		SELECT c.ord - 1, (SELECT b.beat FROM b), c.due_at, c.id, c.envelope_id, c.message_id, `+leasedColumns+`
 		FROM c LEFT JOIN d ON d.id = c.id ORDER BY c.ord, c.due_at, c.id`,
-		worker, profiles, lanes, apps, dues, ids, limits)
-	if err != nil {
-		return err
+		[16]byte(worker), profiles, lanes, apps, dues, ids, limits)
+	if err := t.flush(ctx); err != nil {
+		return 0, err
+	}
+	if met > 0 && beat == 0 {
+		return 0, ErrWorkerUnknown // it was ended between the two looks at it
 	}
 	for i := range out {
 		out[i].Short = taken[i] < wants[i].N
 	}
-	return completeEnvelopes(ctx, t, worker, shared, out)
+	return beat, completeEnvelopes(ctx, t, worker, shared, out)
 }
 
 // envelopeRef is an envelope with several recipients that a claim met.
@@ -82,22 +92,6 @@ type envelopeRef struct {
 // after reports whether c lies behind o in the due order.
 func (c Cursor) after(o Cursor) bool {
 	return c.Due > o.Due || (c.Due == o.Due && compareIDs(c.ID, o.ID) > 0)
-}
-
-// scanClaim scans one row of the claim; the delivery's columns are NULL for a
-// row that was only locked.
-func scanClaim(rows *sql.Rows, ord *int, cur *Cursor, id, envelope, message *postledger.ID, leased *bool, d *Leased) error {
-	var lane, kind, address, name, folded sql.NullString
-	var position, attempts, uncharged, fence sql.NullInt64
-	err := rows.Scan(ord, &cur.Due, id, envelope, message, leased,
-		&d.ID, &d.MessageID, &d.EnvelopeID, &d.AppID, &d.ProfileID, &lane, &kind, &position,
-		&address, &name, &fence, &attempts, &uncharged, timeColumn{&d.CreatedAt}, timeColumn{&d.LeasedAt},
-		timeColumn{&d.FirstChargedAt}, timeColumn{&d.ExpiresAt}, timeColumn{&d.DatedAt}, &folded, &d.Suppressed)
-	d.Status = postledger.StatusSending
-	d.Lane, d.Kind = postledger.Lane(lane.String), postledger.RecipientKind(kind.String)
-	d.Address, d.DisplayName, d.AddressFolded = address.String, name.String, folded.String
-	d.Position, d.Attempts, d.Uncharged, d.Fence = int(position.Int64), int(attempts.Int64), int(uncharged.Int64), fence.Int64
-	return err
 }
 
 // completeEnvelopes leases whole envelopes of several recipients. A member
@@ -142,8 +136,7 @@ func completeEnvelopes(ctx context.Context, t *tx, worker postledger.ID, refs []
 		ids = append(ids, m...)
 	}
 	return t.each(ctx, func(rows *sql.Rows) error {
-		var d Leased
-		err := scanLeased(rows, &d)
+		d, err := scanLeased(rows)
 		o := ord[d.EnvelopeID]
 		out[o].Leased = append(out[o].Leased, d)
 		return err

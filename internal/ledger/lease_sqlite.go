@@ -9,19 +9,20 @@ import (
 
 // leaseSQLite is leasePostgres on the one writer: nothing can hold a row
 // meanwhile, so an envelope met is an envelope leased.
-func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, wants []Want, out []Claimed) error {
+func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, wants []Want, out []Claimed) (beat int64, err error) {
 	var may bool
 	if err := t.row(ctx, []any{&may}, `SELECT EXISTS (SELECT 1 FROM ledger_state WHERE one = 1 AND state = 'open')
 		AND EXISTS (SELECT 1 FROM workers WHERE id = ? AND ended_at IS NULL)`, worker); err != nil {
-		return err
+		return 0, err
 	}
 	if !may {
-		return nil
+		return 0, nil
 	}
 	now, err := t.nowMicros(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	met := 0
 	for i, w := range wants {
 		var found []envelopeRow
 		err := t.each(ctx, func(rows *sql.Rows) error {
@@ -34,8 +35,9 @@ func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, wants []Want,
 			ORDER BY due_at, id LIMIT ?`,
 			w.Key.Profile, string(w.Key.Lane), w.Key.App, now, w.After.Due, w.After.ID[:], w.N)
 		if err != nil {
-			return err
+			return 0, err
 		}
+		met += len(found)
 		out[i].Short = len(found) < w.N
 		done := map[postledger.ID]bool{}
 		for _, r := range found {
@@ -52,11 +54,14 @@ func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, wants []Want,
 				err = leaseWhereSQLite(ctx, t, &out[i], `message_id = ? AND envelope_id = ? AND status = 'queued'`, worker, now, r.message, r.envelope)
 			}
 			if err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
-	return nil
+	if met == 0 {
+		return 0, nil
+	}
+	return t.beat(ctx, worker, 0)
 }
 
 type envelopeRow struct {
@@ -66,8 +71,7 @@ type envelopeRow struct {
 
 func leaseWhereSQLite(ctx context.Context, t *tx, c *Claimed, where string, worker postledger.ID, now int64, args ...any) error {
 	return t.each(ctx, func(rows *sql.Rows) error {
-		var d Leased
-		err := scanLeased(rows, &d)
+		d, err := scanLeased(rows)
 		c.Leased = append(c.Leased, d)
 		return err
 	}, `UPDATE deliveries SET status = 'sending', due_at = NULL, fence = fence + 1, lease_worker = ?, leased_at = ?

@@ -2,8 +2,9 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/postledger/postledger"
 )
@@ -36,15 +37,21 @@ const messageColumns = `m.id, m.app_id, m.api_key_id, m.request_id, m.profile_id
 // messageDest is where messageColumns scan to.
 func messageDest(m *postledger.Message) []any {
 	return []any{
-		&m.ID, &m.AppID, &m.APIKeyID, &m.RequestID, &m.ProfileID, &m.ProfileName, &m.Tenant, &m.Locale, &m.Lane,
-		&m.BatchID, &m.RefScope, &m.RefID, &m.Category, &m.Subject, &m.HeaderMessageID, &m.SizeBytes, &m.Recipients,
+		idColumn{&m.ID},
+		idColumn{&m.AppID},
+		idColumn{&m.APIKeyID},
+		&m.RequestID,
+		idColumn{&m.ProfileID},
+		&m.ProfileName, &m.Tenant, &m.Locale, &m.Lane,
+		idColumn{&m.BatchID},
+		&m.RefScope, &m.RefID, &m.Category, &m.Subject, &m.HeaderMessageID, &m.SizeBytes, &m.Recipients,
 		&m.Actor.Type, &m.Actor.ID, &m.Actor.Name,
 		timeColumn{&m.SendAt},
 		timeColumn{&m.ExpiresAt},
 		timeColumn{&m.CreatedAt},
 		timeColumn{&m.SettledAt},
 		timeColumn{&m.ContentPurgedAt},
-		&m.ResendOf,
+		idColumn{&m.ResendOf},
 	}
 }
 
@@ -59,18 +66,17 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 	where, args := t.anyOf("m.id", ids)
 	args = append([]any{maxContent}, args...)
 	var several []postledger.ID
-	err := t.each(ctx, func(rows *sql.Rows) error {
+	err := l.rows(ctx, func(r row) error {
 		m := new(Loaded)
 		var c contentColumns
-		var text sql.NullString
-		var html, headers, fromName, replyTo, attachments sql.NullString
-		if err := rows.Scan(append(messageDest(&m.Message), &text, &html, &headers, &fromName, &replyTo, &attachments)...); err != nil {
+		var text pgtype.Text
+		if err := r.Scan(append(messageDest(&m.Message), &text, textColumn[string]{&c.html}, textColumn[string]{&c.headers},
+			textColumn[string]{&c.fromName}, textColumn[string]{&c.replyTo}, textColumn[string]{&c.attachments})...); err != nil {
 			return err
 		}
 		m.ContentDeferred = m.SizeBytes > maxContent
 		m.ContentMissing = !text.Valid && !m.ContentDeferred
-		c.text, c.html, c.headers = text.String, html.String, headers.String
-		c.fromName, c.replyTo, c.attachments = fromName.String, replyTo.String, attachments.String
+		c.text = text.String
 		var err error
 		if m.Content, err = c.decode(); err != nil {
 			return fmt.Errorf("message %s: %w", m.ID, err)
@@ -89,10 +95,10 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 		return out, nil
 	}
 	where, args = t.anyOf("message_id", several)
-	err = t.each(ctx, func(rows *sql.Rows) error {
+	err = l.rows(ctx, func(r row) error {
 		var id postledger.ID
 		var v VisibleRecipient
-		if err := rows.Scan(&id, &v.Kind, &v.Name, &v.Address); err != nil {
+		if err := r.Scan(idColumn{&id}, &v.Kind, &v.Name, &v.Address); err != nil {
 			return err
 		}
 		out[id].Visible = append(out[id].Visible, v)
@@ -107,7 +113,7 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 // anyOf is "column is one of ids" in the dialect's cheapest form.
 func (t *tx) anyOf(column string, ids []postledger.ID) (string, []any) {
 	if t.dialect == postgres {
-		return column + " = ANY(?)", []any{ids}
+		return column + " = ANY(?)", []any{uuids(ids)}
 	}
 	list, args := in(nil, ids)
 	return column + " IN " + list, args

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -81,24 +80,12 @@ func (l *Ledger) oncePostgresTx(ctx context.Context, fn func(context.Context, *t
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer conn.Close()
-	stx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+	p := &postgresTx{conn: conn}
+	t := &tx{dialect: postgres, q: p, pg: p, clock: l.now}
+	if err := fn(ctx, t); err != nil {
+		return errors.Join(err, p.rollback())
 	}
-	if err := fn(ctx, &tx{dialect: postgres, q: stx, conn: conn, clock: l.now}); err != nil {
-		return errors.Join(err, ignoreDone(stx.Rollback()))
-	}
-	if err := stx.Commit(); err != nil {
-		return &commitError{err: err}
-	}
-	return nil
-}
-
-func ignoreDone(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
+	return p.commit(ctx, t)
 }
 
 // retryable: 40001 serialization_failure, 40P01 deadlock_detected.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // queued is a statement that waits for the next flush.
@@ -43,17 +42,16 @@ func (t *tx) queueNow() {
 // flush runs what was queued, in order, up to the first error. In a
 // transaction on PostgreSQL that is one round trip: nearly all of a short
 // transaction's time is spent in them, while the rows it has locked make
-// others wait.
+// others wait. What is queued when the transaction's function returns is sent
+// together with its COMMIT.
 func (t *tx) flush(ctx context.Context) error {
 	qs := t.waiting
 	t.waiting = nil
 	if len(qs) == 0 {
 		return nil
 	}
-	if t.conn != nil {
-		return t.conn.Raw(func(driver any) error {
-			return sendAll(ctx, driver.(*stdlib.Conn).Conn(), t, qs)
-		})
+	if t.pg != nil {
+		return t.pg.send(ctx, t, qs)
 	}
 	for i := range qs {
 		if err := t.runQueued(ctx, &qs[i]); err != nil {
@@ -74,25 +72,7 @@ func (t *tx) runQueued(ctx context.Context, q *queued) error {
 	return err
 }
 
-func sendAll(ctx context.Context, conn *pgx.Conn, t *tx, qs []queued) (err error) {
-	var b pgx.Batch
-	for i := range qs {
-		b.Queue(t.bind(qs[i].query), qs[i].args...)
-	}
-	answers := conn.SendBatch(ctx, &b)
-	defer func() {
-		if end := answers.Close(); err == nil {
-			err = end
-		}
-	}()
-	for i := range qs {
-		if err := qs[i].answer(answers); err != nil {
-			return fmt.Errorf("%s: %w", qs[i].what, err)
-		}
-	}
-	return nil
-}
-
+// answer reads what the server said to the statement.
 func (q *queued) answer(from pgx.BatchResults) error {
 	if q.scan == nil {
 		tag, err := from.Exec()
@@ -105,9 +85,13 @@ func (q *queued) answer(from pgx.BatchResults) error {
 	if err != nil {
 		return err
 	}
+	return scanAll(rows, q.scan)
+}
+
+func scanAll(rows pgx.Rows, scan func(row) error) error {
 	defer rows.Close()
 	for rows.Next() {
-		if err := q.scan(rows); err != nil {
+		if err := scan(rows); err != nil {
 			return err
 		}
 	}

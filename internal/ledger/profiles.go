@@ -152,8 +152,8 @@ func profileDest(p *postledger.Profile) []any {
 		configColumn{&p.Config},
 		&p.Secrets,
 		timeColumn{&p.PausedAt},
-		textColumn{&p.PauseReason},
-		textColumn{&p.Alarm},
+		textColumn[string]{&p.PauseReason},
+		textColumn[string]{&p.Alarm},
 		timeColumn{&p.RemovedAt},
 		timeColumn{&p.CreatedAt},
 		timeColumn{&p.UpdatedAt},
@@ -170,21 +170,6 @@ func (c configColumn) Scan(src any) error {
 	}
 	*c.c = postledger.ProfileConfig{}
 	return json.Unmarshal([]byte(text), c.c)
-}
-
-// textColumn scans text, NULL as "".
-type textColumn struct{ s *string }
-
-func (c textColumn) Scan(src any) error {
-	switch v := src.(type) {
-	case nil:
-		*c.s = ""
-	case string:
-		*c.s = v
-	default:
-		return fmt.Errorf("scan text: unexpected %T", src)
-	}
-	return nil
 }
 
 func (t *tx) profile(ctx context.Context, where string, args ...any) (postledger.Profile, error) {

@@ -72,42 +72,76 @@ type Settled struct {
 	CreatedAt time.Time
 }
 
-// Settle writes settlements in one transaction: states, messages' open counts,
-// history and counters together. The answers are in the order of the
-// settlements; one that is refused changes nothing (invariant 3). No delivery
-// may stand in it twice.
+// Settle writes settlements: states, messages' open counts, history and
+// counters of each together, in one transaction, or on PostgreSQL in two of
+// which each is whole. The answers are in the order of the settlements; one
+// that is refused changes nothing (invariant 3). No delivery may stand in it
+// twice.
 //
-// When COMMIT gets no answer the caller repeats the call: a settlement that
-// was committed the first time is then refused by its own guard and reported
-// with the state it wrote.
+// After an error some may have been written. The caller repeats the call: a
+// settlement that was committed the first time is then refused by its own
+// guard and reported with the state it wrote.
 func (l *Ledger) Settle(ctx context.Context, ss []Settlement) ([]Settled, error) {
 	out, _, err := l.SettleBy(ctx, postledger.ID{}, ss)
 	return out, err
 }
 
 // SettleBy is Settle for the worker that holds the leases: its counter moves
-// with the commit, and is returned. It is 0 when the ledger does not know the
+// with each commit, and is returned. It is 0 when the ledger does not know the
 // worker (any more): that refuses no answer.
 func (l *Ledger) SettleBy(ctx context.Context, worker postledger.ID, ss []Settlement) ([]Settled, int64, error) {
-	if len(ss) == 0 {
-		return nil, 0, nil
-	}
-	var out []Settled
+	out := make([]Settled, len(ss))
+	rest := make([]int, 0, len(ss))
 	var beat int64
-	err := l.write(ctx, func(ctx context.Context, t *tx) error {
-		var err error
-		if out, err = settle(ctx, t, l, ss); err != nil || worker.IsZero() {
-			return err
+	var err error
+	if l.dialect == postgres {
+		rest, beat, err = l.settleSentPostgres(ctx, worker, ss, out)
+	} else {
+		for i := range ss {
+			rest = append(rest, i)
 		}
-		if beat, err = t.beat(ctx, worker, 0); errors.Is(err, ErrWorkerUnknown) {
-			err = nil
-		}
-		return err
-	})
+	}
+	if err == nil && len(rest) > 0 {
+		beat, err = l.settleRest(ctx, worker, ss, rest, out)
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("settle deliveries: %w", err)
 	}
 	return out, beat, nil
+}
+
+// settleRest settles those of ss that rest names, in one transaction.
+func (l *Ledger) settleRest(ctx context.Context, worker postledger.ID, ss []Settlement, rest []int, out []Settled) (beat int64, err error) {
+	some := make([]Settlement, len(rest))
+	for i, at := range rest {
+		some[i] = ss[at]
+	}
+	var answers []Settled
+	err = l.write(ctx, func(ctx context.Context, t *tx) error {
+		var err error
+		if answers, err = settle(ctx, t, l, some); err != nil || worker.IsZero() {
+			return err
+		}
+		t.queueBeat(worker, &beat)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i, at := range rest {
+		out[at] = answers[i]
+	}
+	return beat, nil
+}
+
+// queueBeat is beat for a transaction that need not know yet what it says.
+func (t *tx) queueBeat(worker postledger.ID, beat *int64) {
+	now, args := "?", []any{t.us, worker}
+	if t.dialect == postgres {
+		now, args = "now_us()", args[1:]
+	}
+	t.queueRead("move the worker's counter", func(r row) error { return r.Scan(beat) },
+		`UPDATE workers SET beat = beat + 1, beat_at = `+now+` WHERE id = ? AND ended_at IS NULL RETURNING beat`, args...)
 }
 
 // settleRow is what a settle reads of a delivery, under its lock.
@@ -180,11 +214,8 @@ func settle(ctx context.Context, t *tx, l *Ledger, ss []Settlement) ([]Settled, 
 	}
 	slices.SortFunc(changes, func(a, b change) int { return compareIDs(a.row.id, b.row.id) })
 	if t.dialect == postgres {
-		err = writeChangesPostgres(ctx, t, changes, now)
-	} else {
-		err = writeChangesSQLite(ctx, t, changes, now)
-	}
-	if err != nil {
+		writeChangesPostgres(t, changes, now)
+	} else if err := writeChangesSQLite(ctx, t, changes, now); err != nil {
 		return nil, err
 	}
 	return out, refundCanceled(ctx, t, changes)

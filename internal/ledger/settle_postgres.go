@@ -1,14 +1,11 @@
 package ledger
 
 import (
-	"context"
-
 	"github.com/postledger/postledger"
 )
 
-// writeChangesPostgres writes all changes in one round trip, with one statement
-// a table, the counters last: their rows are shared by every settle of the hour.
-func writeChangesPostgres(ctx context.Context, t *tx, changes []change, now int64) error {
+// writeChangesPostgres queues all changes, with one statement a table, the counters last: their rows are shared by every settle of the hour.
+func writeChangesPostgres(t *tx, changes []change, now int64) {
 	updateDeliveriesPostgres(t, changes)
 	ids, deltas := messageDeltas(changes)
 	if len(ids) > 0 {
@@ -18,7 +15,6 @@ func writeChangesPostgres(ctx context.Context, t *tx, changes []change, now int6
 	}
 	insertEventsPostgres(t, changes, now)
 	countSettledPostgres(t, changes, now)
-	return t.flush(ctx)
 }
 
 func countSettledPostgres(t *tx, changes []change, now int64) {

@@ -12,7 +12,8 @@ const settleColumns = `SELECT id, message_id, app_id, profile_id, lease_worker, 
 	FROM deliveries `
 
 func scanSettleRow(from row, r *settleRow) error {
-	return from.Scan(&r.id, &r.message, &r.app, &r.profile, &r.owner, &r.envelope, &r.lane, &r.status, &r.reason, &r.fence,
+	return from.Scan(idColumn{&r.id}, idColumn{&r.message}, idColumn{&r.app}, idColumn{&r.profile},
+		idColumn{&r.owner}, idColumn{&r.envelope}, &r.lane, &r.status, &r.reason, &r.fence,
 		&r.attempts, &r.uncharged, &r.created, &r.firstCharged, &r.canceled, &r.resent, &r.response, &r.providerID)
 }
 

@@ -31,9 +31,9 @@ type tx struct {
 	dialect dialect
 	q       querier
 	clock   func() time.Time
-	stmts   *stmtCache // SQLite's writer only
-	us      int64      // the transaction's moment, once asked for
-	conn    *sql.Conn  // PostgreSQL's, in a transaction: for flush
+	stmts   *stmtCache  // SQLite's writer only
+	us      int64       // the transaction's moment, once asked for
+	pg      *postgresTx // in a transaction on PostgreSQL
 	waiting []queued
 }
 
@@ -53,6 +53,9 @@ func (t *tx) nowMicros(ctx context.Context) (int64, error) {
 }
 
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := t.flush(ctx); err != nil {
+		return 0, err
+	}
 	query = t.bind(query)
 	var res sql.Result
 	var err error
@@ -71,6 +74,9 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 }
 
 func (t *tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
 	query = t.bind(query)
 	if t.stmts != nil {
 		st, err := t.stmts.get(ctx, query)
@@ -203,21 +209,6 @@ func nullTime(t time.Time) any {
 		return nil
 	}
 	return t.UnixMicro()
-}
-
-// timeColumn scans microseconds or NULL into a time.
-type timeColumn struct{ t *time.Time }
-
-func (c timeColumn) Scan(src any) error {
-	switch v := src.(type) {
-	case nil:
-		*c.t = time.Time{}
-	case int64:
-		*c.t = fromMicros(v)
-	default:
-		return fmt.Errorf("scan time: unexpected %T", src)
-	}
-	return nil
 }
 
 // nullID binds the zero id as NULL.

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+
+	"github.com/postledger/postledger"
+)
+
+// Nearly all settlements say "sent", without history: the row goes from
+// sending to sent or the guard refuses it, and nothing must be known before.
+// PostgreSQL writes them with one guarded statement, in one round trip with
+// BEGIN and COMMIT. planChange says the same for every other settlement, and
+// for those that this statement's guard refuses.
+
+// isPlainSent reports whether s can be written so.
+func isPlainSent(s *Settlement) bool {
+	return s.To == postledger.StatusSent && s.Fence != AnyFence && s.Owner.IsZero() && s.Event == nil &&
+		postledger.CanMove(postledger.StatusSending, s.To, s.Mover)
+}
+
+// settleSentPostgres writes the plain ones among ss in a transaction of their
+// own, fills in their answers, and returns the places of all others in ss.
+func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, ss []Settlement, out []Settled) (rest []int, beat int64, err error) {
+	place := make(map[postledger.ID]int, len(ss))
+	var plain []*Settlement
+	for i := range ss {
+		if s := &ss[i]; isPlainSent(s) {
+			place[s.ID] = i
+			plain = append(plain, s)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	if len(plain) == 0 {
+		return rest, 0, nil
+	}
+	slices.SortFunc(plain, func(a, b *Settlement) int { return compareIDs(a.ID, b.ID) })
+	err = l.write(ctx, func(_ context.Context, t *tx) error {
+		clear(out)
+		queueSent(t, plain, func(id postledger.ID, s Settled) { out[place[id]] = s })
+		if !worker.IsZero() {
+			t.queueBeat(worker, &beat)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, s := range plain {
+		if i := place[s.ID]; !out[i].Applied {
+			rest = append(rest, i)
+		}
+	}
+	slices.Sort(rest)
+	return rest, beat, nil
+}
+
+// queueSent queues the statement. Its parts run in the lock order, deliveries
+// by id, messages by id, counters: each waits for what it reads of the one
+// before. The arrays stand in subqueries so that the planner cannot count them
+// and does not plan anew for each size.
+func queueSent(t *tx, plain []*Settlement, answer func(postledger.ID, Settled)) {
+	n := len(plain)
+	ids, fences, kinds := make([][16]byte, n), make([]int64, n), make([]int16, n)
+	reasons, responses, providerIDs := make([]string, n), make([]string, n), make([]string, n)
+	for i, s := range plain {
+		ids[i], fences[i], reasons[i] = s.ID, s.Fence, string(s.Reason)
+		responses[i], providerIDs[i] = s.Response, s.ProviderID
+		switch {
+		case s.Charged:
+			kinds[i] = 1
+		case s.Uncharged:
+			kinds[i] = 2
+		}
+	}
+	scan := func(r row) error {
+		var id postledger.ID
+		s := Settled{Applied: true, Status: postledger.StatusSent, From: postledger.StatusSending}
+		err := r.Scan(idColumn{&id}, idColumn{&s.MessageID}, idColumn{&s.AppID}, idColumn{&s.ProfileID},
+			&s.Lane, &s.Reason, timeColumn{&s.CreatedAt})
+		answer(id, s)
+		return err
+	}
+	t.queueRead("settle what was sent", scan, `WITH now AS MATERIALIZED (SELECT now_us() AS us),
+		d AS (
+			UPDATE deliveries t SET status = 'sent', reason = u.reason, sent_at = now.us, settled_at = now.us, lease_worker = NULL,
+				attempts = t.attempts + CASE u.kind WHEN 1 THEN 1 ELSE 0 END,
+				uncharged = CASE u.kind WHEN 1 THEN 0 WHEN 2 THEN t.uncharged + 1 ELSE t.uncharged END,
+				first_charged_at = CASE u.kind WHEN 1 THEN coalesce(t.first_charged_at, now.us) ELSE t.first_charged_at END,
+				response = CASE u.response WHEN '' THEN t.response ELSE u.response END,
+				provider_id = CASE u.provider_id WHEN '' THEN t.provider_id ELSE u.provider_id END
+			FROM now, unnest((SELECT $1::uuid[]), (SELECT $2::bigint[]), (SELECT $3::smallint[]), (SELECT $4::text[]),
+				(SELECT $5::text[]), (SELECT $6::text[])) AS u(id, fence, kind, reason, response, provider_id)
+			WHERE t.id = u.id AND t.fence = u.fence AND t.status = 'sending'
+			RETURNING t.id, t.message_id, t.app_id, t.profile_id, t.lane, t.reason, t.created_at),
+		m AS (
+			UPDATE messages t SET unsettled = t.unsettled - s.n,
+				settled_at = CASE WHEN t.unsettled = s.n THEN now.us END
+			FROM now, (SELECT d.message_id, count(*)::int AS n FROM d GROUP BY d.message_id ORDER BY d.message_id) s
+			WHERE t.id = s.message_id
+			RETURNING 1),
+		c AS (
+			INSERT INTO stats_hours (hour, app_id, profile_id, lane, status, reason, n)
+			SELECT now.us / $7::bigint, d.app_id, d.profile_id, d.lane, 'sent', d.reason, count(*) FROM d, now
+			WHERE (SELECT count(*) FROM m) > 0
+			GROUP BY now.us, d.app_id, d.profile_id, d.lane, d.reason
+			ORDER BY d.app_id, d.profile_id, d.lane, d.reason
+			ON CONFLICT (hour, app_id, profile_id, lane, status, reason) DO UPDATE SET n = stats_hours.n + excluded.n)
+		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at FROM d`,
+		ids, fences, kinds, reasons, responses, providerIDs, microsPerHour)
+}
