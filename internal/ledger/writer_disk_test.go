@@ -83,7 +83,7 @@ func TestToldIsWhatIsInTheFile(t *testing.T) {
 func TestDiskChild(t *testing.T) {
 	file := os.Getenv(diskVariable)
 	if file == "" {
-		t.Skip(diskVariable + " is not set: TestToldIsWhatIsInTheFile runs this as a process of its own")
+		t.Skip("POSTLEDGER_TEST_DISK is not set: TestToldIsWhatIsInTheFile runs this as a process of its own")
 	}
 	w := ledgertest.NewWorld(t, func(t *testing.T) *ledger.Ledger { return openOnce(t, "sqlite://"+file) })
 	var limit unix.Rlimit
