@@ -59,6 +59,8 @@ func (f *filter) filterAttr(name, val []byte) ([]byte, Removed) {
 	}
 	switch {
 	case ok:
+	case len(val) == 0 && string(name) == "http-equiv":
+		return nil, Attribute // it says nothing
 	case metaAttributes[string(name)] && strings.EqualFold(string(f.spelled), "meta"), isAria(name):
 		kind = plain
 	case len(name) > 2 && string(name[:2]) == "on":
