@@ -23,6 +23,7 @@ func Run(t *testing.T, open Opener) {
 		{"accept", Accept},
 		{"lease", Lease},
 		{"settle", Settle},
+		{"settle what was sent", SettleSent},
 		{"cancel", Cancel},
 		{"quota", Quota},
 		{"worker", Worker},
