@@ -26,7 +26,7 @@ func TestStorm(t *testing.T) {
 	for _, db := range []string{"sqlite", "postgres"} {
 		t.Run(db, func(t *testing.T) {
 			t.Parallel()
-			storm(t, db, 5, 1500)
+			storm(t, db, 20, 5000)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package deliver_test
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
@@ -16,16 +15,8 @@ import (
 
 // A profile's pace holds in any stretch of time, nothing is charged or lost
 // while it is waited for, and the rate is used.
-func TestSimPaceHolds(t *testing.T) { paceHolds(t, 600) }
-
-func TestSimPaceHoldsLong(t *testing.T) {
-	if os.Getenv("POSTLEDGER_LONG") == "" {
-		t.Skip("POSTLEDGER_LONG is not set")
-	}
-	paceHolds(t, 3000)
-}
-
-func paceHolds(t *testing.T, deliveries int) {
+func TestSimPaceHolds(t *testing.T) {
+	const deliveries = 3000
 	const perMinute = 60
 	simulate(t, func(c *postledger.ProfileConfig) { c.PacePerMinute = perMinute }, func(t *testing.T, s *sim) {
 		ids := s.fill(deliveries, "a", ledgertest.WithLane(postledger.LaneBulk))
