@@ -142,7 +142,9 @@ func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
 			q.rest.and("d.address_folded = ?", f.Recipient)
 		}
 		if of := f.messagesOnly(); of.sql != "" {
-			q.rest.and("EXISTS (SELECT 1 FROM messages m WHERE m.id = d.message_id AND "+of.sql+")", of.args...)
+			// A scalar subquery is never made a join: each id asks for its own
+			// message, and a large batch is not read beside it.
+			q.rest.and("(SELECT "+of.sql+" FROM messages m WHERE m.id = d.message_id)", of.args...)
 		}
 	case f.Recipient != "":
 		q.hint = t.indexedBy("deliveries_address")

@@ -134,7 +134,7 @@ func (w *large) cases() []planCase {
 		{"an app's lane", false, ledger.Filter{App: w.App.ID, Lane: postledger.LaneBulk}, []string{d + "app"}, 2 * rest},
 		{"a lane", false, ledger.Filter{Lane: postledger.LaneBulk}, []string{d + "pkey"}, rest},
 		{"ids", false, ledger.Filter{App: w.App.ID, IDs: ids}, []string{d + "pkey"}, 1000},
-		{"ids of a batch", false, ledger.Filter{IDs: ids, Batch: batch}, []string{d + "pkey", m + "batch"}, 1000},
+		{"ids of a batch", false, ledger.Filter{IDs: ids, Batch: batch}, []string{d + "pkey", m + "pkey"}, 600},
 		{"a message", false, ledger.Filter{App: w.App.ID, Message: message}, []string{d + "message", m + "app|" + m + "pkey"}, 100},
 		{"a batch", false, ledger.Filter{App: w.App.ID, Batch: batch}, []string{d + "message", m + "batch"}, 8000},
 		{"a reference", false, ledger.Filter{App: w.App.ID, RefID: "r2"}, []string{d + "message", m + "ref"}, 8000},
