@@ -188,8 +188,8 @@ type counted struct {
 	leases, leased, settles, settled atomic.Int64
 }
 
-func (c *counted) Lease(ctx context.Context, worker postledger.ID, wants []ledger.Want) ([]ledger.Claimed, error) {
-	out, err := c.Ledger.Lease(ctx, worker, wants)
+func (c *counted) Lease(ctx context.Context, worker postledger.ID, last int64, wants []ledger.Want) ([]ledger.Claimed, error) {
+	out, err := c.Ledger.Lease(ctx, worker, last, wants)
 	c.leases.Add(1)
 	for i := range out {
 		c.leased.Add(int64(len(out[i].Leased)))
@@ -197,10 +197,10 @@ func (c *counted) Lease(ctx context.Context, worker postledger.ID, wants []ledge
 	return out, err
 }
 
-func (c *counted) SettleBy(ctx context.Context, worker postledger.ID, ss []ledger.Settlement) ([]ledger.Settled, int64, error) {
+func (c *counted) SettleBy(ctx context.Context, worker postledger.ID, last int64, ss []ledger.Settlement) ([]ledger.Settled, int64, error) {
 	c.settles.Add(1)
 	c.settled.Add(int64(len(ss)))
-	return c.Ledger.SettleBy(ctx, worker, ss)
+	return c.Ledger.SettleBy(ctx, worker, last, ss)
 }
 
 // average is how many rows a transaction had; none when there was no transaction.

@@ -106,7 +106,7 @@ func (w *Worker) leaseOnce() bool {
 	ctx, cancel := context.WithTimeout(w.work, 30*time.Second)
 	defer cancel()
 	began, era := time.Now(), w.life.era()
-	claimed, err := w.c.Ledger.Lease(ctx, w.id, wants)
+	claimed, err := w.c.Ledger.Lease(ctx, w.id, w.life.known(), wants)
 	if err != nil {
 		w.release(wants)
 		w.doubtful = time.Now().Add(doubtFor)

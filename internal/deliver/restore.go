@@ -48,13 +48,9 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told []strin
 			w.c.Log.Warn("the ledger is older than a journal of this machine", slog.String("worker", e.Worker.String()))
 			older = true
 			told = append(told, e.Path)
-			// The row of one that lives is left behind its journal, which is
-			// how its next heartbeat learns that this is not its ledger.
-			if !known || !alive(e.Path) {
-				proof = append(proof, ledger.Worker{
-					ID: e.Worker, Host: w.c.Host, BootID: e.Header.Boot.String(), Beat: int64(e.Header.Beat),
-				})
-			}
+			proof = append(proof, ledger.Worker{
+				ID: e.Worker, Host: w.c.Host, BootID: e.Header.Boot.String(), Beat: int64(e.Header.Beat),
+			})
 		case !row.EndedAt.IsZero():
 			told = append(told, e.Path)
 		}
@@ -84,15 +80,6 @@ func discardTold(told []string) error {
 		}
 	}
 	return nil
-}
-
-// alive reports whether a process holds the journal.
-func alive(path string) bool {
-	dead, err := journal.Open(path)
-	if err == nil {
-		_ = dead.Close()
-	}
-	return errors.Is(err, journal.ErrAlive)
 }
 
 // discardDead removes a journal unless a living process holds it.

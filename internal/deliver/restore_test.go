@@ -294,3 +294,63 @@ func TestABackupTakenWhileSendingIsKnownAsOld(t *testing.T) {
 	again.stop()
 	r.eachOnce(2)
 }
+
+// A ledger that fell back under a living worker, as a standby that lagged does:
+// nothing is sent from it, though the worker's own commits could soon bring its
+// counter to where it was (invariant 17).
+func TestALivingWorkerLeasesNothingFromAnOlderLedger(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	r := newRig(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, "sqlite://"+file) }, transporttest.HopConfig{}, nil)
+	r.tune = func(c *deliver.Config) { c.Heartbeat = 2 * time.Second }
+	w := r.start()
+	r.settled(r.Send([]string{"a@x.example"})...)
+	r.settled(r.Send([]string{"b@x.example"})...)
+	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(5000)")
+	must(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `UPDATE workers SET beat = beat - 1`)
+	must(t, err)
+	id := r.Send([]string{"old@x.example"})[0]
+	select {
+	case err := <-w.Failed():
+		if !errors.Is(err, ledger.ErrWorkerUnknown) {
+			t.Errorf("it failed by %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the worker goes on")
+	}
+	if d := r.Row(id); d.Status != postledger.StatusQueued || d.Fence != 0 {
+		t.Errorf("%s, leased %d times", d.Status, d.Fence)
+	}
+}
+
+// A restore that a worker lived through is marked once, also when that worker
+// ends later and leaves its journal.
+func TestOneRestoreIsMarkedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(t *testing.T) *ledger.Ledger {
+		return openLedger(t, "sqlite://"+filepath.Join(t.TempDir(), "l.db"))
+	}, transporttest.HopConfig{}, nil)
+	state, err := r.ReadState(t.Context())
+	must(t, err)
+	before := r.StartNewWorker()
+	j, err := journal.Create(r.dir, journal.Owner{Ledger: state.LedgerID, Worker: before.ID}, 4)
+	must(t, err)
+	must(t, j.SetBeat(50)) // its row says 1
+	r.start()
+	if state, err = r.ReadState(t.Context()); err != nil || state.RestoredAt.IsZero() {
+		t.Fatalf("nothing was marked: %+v %v", state, err)
+	}
+	if _, err := r.Heartbeat(t.Context(), before.ID, 50); !errors.Is(err, ledger.ErrWorkerUnknown) {
+		t.Fatalf("the worker that lived through it goes on: %v", err)
+	}
+	must(t, r.EndWorker(t.Context(), before.ID))
+	must(t, j.Close())
+	r.stop()
+	id := r.Send([]string{"new@x.example"})[0]
+	r.start()
+	if d := r.settled(id)[0]; d.Status != postledger.StatusSent {
+		t.Errorf("accepted after the only restore: %s/%s", d.Status, d.Reason)
+	}
+}

@@ -12,7 +12,7 @@ type settling struct{ w *Worker }
 
 // Settle implements settle.Store.
 func (s settling) Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error) {
-	out, beat, err := s.w.c.Ledger.SettleBy(ctx, s.w.id, ss)
+	out, beat, err := s.w.c.Ledger.SettleBy(ctx, s.w.id, s.w.life.known(), ss)
 	if err != nil {
 		return nil, err
 	}

@@ -59,8 +59,10 @@ type Claimed struct {
 
 // Lease claims deliveries for worker: they are committed as sending, under a
 // new fence, when it returns. It claims nothing while the ledger is being
-// marked as restored, nor for a worker whose row is missing or has ended.
-func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) ([]Claimed, error) {
+// marked as restored, nor for a worker whose row is missing, has ended, or holds
+// less than last, the highest count that the worker knows was committed: that
+// ledger is older than the world (invariant 17), and the next heartbeat says so.
+func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, last int64, wants []Want) ([]Claimed, error) {
 	var out []Claimed
 	err := l.write(ctx, func(ctx context.Context, t *tx) error {
 		out = make([]Claimed, len(wants))
@@ -71,7 +73,7 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, wants []Want) 
 		if t.dialect == postgres {
 			claim = leasePostgres
 		}
-		beat, err := claim(ctx, t, worker, wants, out)
+		beat, err := claim(ctx, t, worker, last, wants, out)
 		for i := range out {
 			out[i].Beat = beat
 		}

@@ -14,7 +14,7 @@ import (
 // The first array stands in a subquery so that the planner cannot count it: a
 // plan for one want would look cheaper to it than the prepared one, which is
 // made for ten, and it would plan every claim anew for a third of its cost.
-func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, wants []Want, out []Claimed) (beat int64, err error) {
+func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, last int64, wants []Want, out []Claimed) (beat int64, err error) {
 	n := len(wants)
 	profiles, apps, ids := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
 	lanes, dues, limits := make([]string, n), make([]int64, n), make([]int32, n)
@@ -52,7 +52,7 @@ func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, wants []Wan
 			SELECT w.* FROM unnest((SELECT $2::uuid[]), $3::text[], $4::uuid[], $5::bigint[], $6::uuid[], $7::int[])
 				WITH ORDINALITY AS w(profile_id, lane, app_id, after_due, after_id, n, ord)
 			WHERE EXISTS (SELECT 1 FROM ledger_state s WHERE s.one = 1 AND s.state = 'open')
-				AND EXISTS (SELECT 1 FROM workers v WHERE v.id = $1 AND v.ended_at IS NULL)),
+				AND EXISTS (SELECT 1 FROM workers v WHERE v.id = $1 AND v.ended_at IS NULL AND v.beat >= $8)),
 		c AS MATERIALIZED (
 			SELECT x.*, w.ord FROM want w CROSS JOIN LATERAL (
 				SELECT d.id, d.envelope_id, d.message_id, d.due_at FROM deliveries d
@@ -66,11 +66,11 @@ func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, wants []Wan
 			RETURNING t.*),
 		b AS (
 			UPDATE workers t SET beat = t.beat + 1, beat_at = now_us()
-			WHERE t.id = $1 AND t.ended_at IS NULL AND EXISTS (SELECT 1 FROM c)
+			WHERE t.id = $1 AND t.ended_at IS NULL AND t.beat >= $8 AND EXISTS (SELECT 1 FROM c)
 			RETURNING t.beat)
 		SELECT c.ord - 1, (SELECT b.beat FROM b), c.due_at, c.id, c.envelope_id, c.message_id, `+leasedColumns+`
 		FROM c LEFT JOIN d ON d.id = c.id ORDER BY c.ord, c.due_at, c.id`,
-		[16]byte(worker), profiles, lanes, apps, dues, ids, limits)
+		[16]byte(worker), profiles, lanes, apps, dues, ids, limits, last)
 	if err := t.flush(ctx); err != nil {
 		return 0, err
 	}

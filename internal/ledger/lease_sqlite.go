@@ -9,10 +9,10 @@ import (
 
 // leaseSQLite is leasePostgres on the one writer: nothing can hold a row
 // meanwhile, so an envelope met is an envelope leased.
-func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, wants []Want, out []Claimed) (beat int64, err error) {
+func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, last int64, wants []Want, out []Claimed) (beat int64, err error) {
 	var may bool
 	if err := t.row(ctx, []any{&may}, `SELECT EXISTS (SELECT 1 FROM ledger_state WHERE one = 1 AND state = 'open')
-		AND EXISTS (SELECT 1 FROM workers WHERE id = ? AND ended_at IS NULL)`, worker); err != nil {
+		AND EXISTS (SELECT 1 FROM workers WHERE id = ? AND ended_at IS NULL AND beat >= ?)`, worker, last); err != nil {
 		return 0, err
 	}
 	if !may {
@@ -61,7 +61,7 @@ func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, wants []Want,
 	if met == 0 {
 		return 0, nil
 	}
-	return t.beat(ctx, worker, 0)
+	return t.beat(ctx, worker, last)
 }
 
 type envelopeRow struct {

@@ -131,7 +131,7 @@ func (p *postgresTx) commit(ctx context.Context, t *tx) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errUndone), !asked && errors.As(err, &refused) && refused.Severity == "ERROR":
+	case errors.Is(err, errUndone), !asked && errors.As(err, &refused) && refused.SeverityUnlocalized == "ERROR":
 		return errors.Join(err, p.rollback())
 	default:
 		return errors.Join(&commitError{err: err}, p.rollback())

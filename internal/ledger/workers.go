@@ -46,13 +46,14 @@ func (l *Ledger) StartWorker(ctx context.Context, w Worker) error {
 	return nil
 }
 
-// knowWorker brings a worker's row to the heartbeat that its journal holds. A
-// row that is missing is written as ended, so that a process which still runs
-// under it is told that the ledger does not know it.
+// knowWorker brings a worker's row to the heartbeat that its journal holds, and
+// ends it, so that a process which still runs under it is told that this is not
+// its ledger, and its journal is no proof of another restore.
 func (t *tx) knowWorker(ctx context.Context, w *Worker, now int64) error {
 	_, err := t.exec(ctx, `INSERT INTO workers (id, host, boot_id, pid, version, started_at, beat, beat_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat WHERE workers.beat < excluded.beat`,
+		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, ended_at = coalesce(workers.ended_at, excluded.ended_at)
+		WHERE workers.beat < excluded.beat`,
 		w.ID, w.Host, w.BootID, w.PID, w.Version, now, w.Beat, now, now)
 	return err
 }

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -125,7 +126,7 @@ func Lease(t *testing.T, open Opener) {
 		for _, worker := range []postledger.ID{w.Worker.ID, other.ID} {
 			wg.Go(func() {
 				for empty := 0; empty < 3; {
-					c, err := w.Lease(t.Context(), worker, []ledger.Want{{Key: w.Key(postledger.LaneImmediate), N: 7}})
+					c, err := w.Lease(t.Context(), worker, 0, []ledger.Want{{Key: w.Key(postledger.LaneImmediate), N: 7}})
 					if err != nil {
 						t.Error(err)
 						return
@@ -210,14 +211,40 @@ func Worker(t *testing.T, open Opener) {
 			t.Fatalf("lease: %d", c.Beat)
 		}
 		sent := []ledger.Settlement{{ID: c.Leased[0].ID, Fence: 1, Mover: postledger.MoverWorker, To: postledger.StatusSent}}
-		if _, beat, err := w.SettleBy(t.Context(), w.Worker.ID, sent); err != nil || beat != 3 {
+		if _, beat, err := w.SettleBy(t.Context(), w.Worker.ID, 0, sent); err != nil || beat != 3 {
 			t.Fatalf("settle: %d %v", beat, err)
 		}
-		if out, beat, err := w.SettleBy(t.Context(), w.NewID(), sent); err != nil || beat != 0 || out[0].Status != postledger.StatusSent {
+		if out, beat, err := w.SettleBy(t.Context(), w.NewID(), 0, sent); err != nil || beat != 0 || out[0].Status != postledger.StatusSent {
 			t.Fatalf("settle by an unknown worker: %+v %d %v", out, beat, err)
 		}
 		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Beat != 3 {
 			t.Fatalf("row: %+v %v", v, err)
+		}
+	})
+	// Invariant 17: a ledger that fell back under a living worker must not catch up
+	// with what the worker knows before a heartbeat compares.
+	t.Run("nothing is leased from a ledger that knows less than its worker", func(t *testing.T) {
+		w := NewWorld(t, open)
+		w.Send([]string{"a@x.example"})
+		w.Send([]string{"b@x.example"})
+		want := ledger.Want{Key: w.Key(postledger.LaneImmediate), N: 1}
+		l := w.LeaseFor(w.Worker.ID, want).Leased[0]
+		const known = 3 // the row holds 2
+		c, err := w.Lease(t.Context(), w.Worker.ID, known, []ledger.Want{want})
+		must(t, err)
+		if len(c[0].Leased) != 0 || c[0].Beat != 0 {
+			t.Fatalf("leased %+v", c[0])
+		}
+		// Its answer is still written.
+		sent := ledger.Settlement{ID: l.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent}
+		if out, beat, err := w.SettleBy(t.Context(), w.Worker.ID, known, []ledger.Settlement{sent}); err != nil || beat != 0 || !out[0].Applied {
+			t.Fatalf("settle: %+v %d %v", out, beat, err)
+		}
+		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Beat != 2 {
+			t.Fatalf("row: %+v %v", v, err)
+		}
+		if _, err := w.Heartbeat(t.Context(), w.Worker.ID, known); !errors.Is(err, ledger.ErrWorkerUnknown) {
+			t.Fatalf("heartbeat: %v", err)
 		}
 	})
 	t.Run("a worker that holds a lease does not end", func(t *testing.T) {

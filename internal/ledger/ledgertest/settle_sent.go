@@ -90,7 +90,7 @@ func SettleSent(t *testing.T, open Opener) {
 		}
 		ss[1].To, ss[1].Reason = postledger.StatusFailed, postledger.ReasonRejectedMessage
 		ss[1].Event = &ledger.Event{Kind: "refused", Code: 550}
-		out, beat, err := w.SettleBy(t.Context(), w.Worker.ID, ss)
+		out, beat, err := w.SettleBy(t.Context(), w.Worker.ID, 0, ss)
 		must(t, err)
 		for i, o := range out {
 			if !o.Applied || o.Status != ss[i].To || o.MessageID != ls[i].MessageID || w.Row(ss[i].ID).Status != ss[i].To {
@@ -108,7 +108,7 @@ func SettleSent(t *testing.T, open Opener) {
 			}
 		}
 		// The same call again, as after a COMMIT whose answer was lost.
-		again, _, err := w.SettleBy(t.Context(), w.Worker.ID, ss)
+		again, _, err := w.SettleBy(t.Context(), w.Worker.ID, 0, ss)
 		must(t, err)
 		for i, o := range again {
 			if o.Applied || o.Status != ss[i].To {
