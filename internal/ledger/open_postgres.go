@@ -81,8 +81,16 @@ func (l *Ledger) oncePostgresTx(ctx context.Context, fn func(context.Context, *t
 	}
 	defer conn.Close()
 	p := &postgresTx{conn: conn}
+	whole := false
+	defer func() {
+		if !whole {
+			_ = p.rollback() // fn panics
+		}
+	}()
 	t := &tx{dialect: postgres, q: p, pg: p, clock: l.now}
-	if err := fn(ctx, t); err != nil {
+	err = fn(ctx, t)
+	whole = true
+	if err != nil {
 		return errors.Join(err, p.rollback())
 	}
 	return p.commit(ctx, t)

@@ -20,6 +20,9 @@ import (
 type postgresTx struct {
 	conn  *sql.Conn
 	begun bool
+	// failed is the error of a BEGIN or of a batch. Nothing is sent after it:
+	// BEGIN may not have run, and what followed would commit by itself.
+	failed error
 }
 
 // errUndone: the server answered COMMIT with ROLLBACK.
@@ -44,14 +47,14 @@ func (p *postgresTx) QueryContext(ctx context.Context, query string, args ...any
 }
 
 func (p *postgresTx) begin(ctx context.Context) error {
-	if p.begun {
-		return nil
+	if p.begun || p.failed != nil {
+		return p.failed
 	}
 	p.begun = true
 	if _, err := p.conn.ExecContext(ctx, "begin"); err != nil {
-		return fmt.Errorf("begin: %w", err)
+		p.failed = fmt.Errorf("begin: %w", err)
 	}
-	return nil
+	return p.failed
 }
 
 // raw calls fn with the connection itself.
@@ -67,6 +70,10 @@ func (p *postgresTx) send(ctx context.Context, t *tx, qs []queued) error {
 }
 
 func (p *postgresTx) batch(ctx context.Context, c *pgx.Conn, t *tx, qs []queued, last func(pgx.BatchResults) error, more ...string) (err error) {
+	if p.failed != nil {
+		return p.failed
+	}
+	defer func() { p.failed = err }()
 	var b pgx.Batch
 	begin := !p.begun
 	if begin {
@@ -103,6 +110,9 @@ func (p *postgresTx) batch(ctx context.Context, c *pgx.Conn, t *tx, qs []queued,
 // the server does not run the COMMIT behind it; every other error leaves the
 // transaction's fate open and is a commitError.
 func (p *postgresTx) commit(ctx context.Context, t *tx) error {
+	if p.failed != nil {
+		return errors.Join(p.failed, p.rollback())
+	}
 	if slices.ContainsFunc(t.waiting, func(q queued) bool { return q.done != nil }) {
 		if err := t.flush(ctx); err != nil {
 			return errors.Join(err, p.rollback())
