@@ -14,7 +14,7 @@ type clock struct {
 	now    func() time.Time
 
 	mu      sync.Mutex
-	at      time.Time // of this machine, when its answer was there
+	at      time.Time // of this machine, when it was asked for
 	ledgers time.Time
 }
 
@@ -31,12 +31,17 @@ func (c *clock) read(ctx context.Context) (time.Time, error) {
 	if since := c.now().Round(0).Sub(at); !ledgers.IsZero() && since >= 0 && since < clockAge {
 		return ledgers.Add(since), nil
 	}
+	asked := c.now().Round(0)
 	ledgers, err := c.ledger.Now(ctx)
 	if err != nil {
 		return time.Time{}, refuse(err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.ledgers = c.now().Round(0), ledgers
+	// A slower answer than another's is older than it; an earlier one may have
+	// been asked for by a clock that was ahead.
+	if c.at.Before(asked) || c.at.After(c.now().Round(0)) {
+		c.at, c.ledgers = asked, ledgers
+	}
 	return ledgers, nil
 }
