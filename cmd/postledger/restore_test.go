@@ -92,6 +92,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		p.run(t, "restored", "--at", "2999-01-01T00:00:00Z").expect(t, 2, "must not be in the future")
 		p.run(t, "restored", "--at", "2000-01-01T00:00:00Z").expect(t, 0, "0 deliveries")
+		p.run(t, "restored", "--resume").expect(t, 2, "no marking was interrupted")
 		p.run(t, "restored").expect(t, 0, "20 deliveries")
 		p.run(t, "restored").expect(t, 0, "0 deliveries")
 		decided(t, p.start(t))

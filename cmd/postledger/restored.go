@@ -14,7 +14,8 @@ import (
 )
 
 type restoredCmd struct {
-	At string `help:"Up to when deliveries may have left (RFC 3339); default now, or the time of a marking that was interrupted." placeholder:"TIME"`
+	At     string `help:"Up to when deliveries may have left (RFC 3339); default now." placeholder:"TIME" xor:"moment"`
+	Resume bool   `help:"Finish a marking that was interrupted, up to its own time: what was accepted since stays queued. Not after putting back a backup." xor:"moment"`
 }
 
 // Run marks what was open in a restored ledger: it may have been sent since
@@ -49,8 +50,16 @@ func (c *restoredCmd) Run(e *env) (err error) {
 	if err := nobodyServes(e.ctx, l, cfg, now); err != nil {
 		return err
 	}
-	n, at, err := deliver.MarkRestored(e.ctx, l, at)
-	if err != nil {
+	var n int
+	if c.Resume {
+		n, at, err = deliver.ResumeMarking(e.ctx, l)
+	} else {
+		n, at, err = deliver.MarkRestored(e.ctx, l, at)
+	}
+	switch {
+	case errors.Is(err, deliver.ErrNotMarking):
+		return usage("--resume: no marking was interrupted")
+	case err != nil:
 		return fmt.Errorf("%w (%d were marked; run it again)", err, n)
 	}
 	a := audit(l, "ledger.restored", "ledger", "")

@@ -104,23 +104,37 @@ type RestoreLedger interface {
 	Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error)
 }
 
+// ErrNotMarking: there is no interrupted marking to go on with.
+var ErrNotMarking = errors.New("no marking was interrupted")
+
 // MarkRestored makes every delivery that was open at the given moment
-// unconfirmed/restored, and returns how many and that moment. A zero moment
-// goes on with a marking that was interrupted, up to the moment of that one, or
-// else marks all that is open now. Nothing is leased until it has finished,
-// also when it is interrupted; it may be run again.
+// unconfirmed/restored, and returns how many and that moment. A zero moment is
+// now, also when the ledger says that a marking was interrupted: it may have
+// been put back from a backup taken during one, and what was accepted and sent
+// since then is open in it. Nothing is leased until it has finished, also when
+// it is interrupted; it may be run again.
 func MarkRestored(ctx context.Context, l RestoreLedger, at time.Time) (int, time.Time, error) {
-	state, err := l.ReadState(ctx)
-	if err == nil && at.IsZero() && state.Restoring && !state.RestoredAt.IsZero() {
-		at = state.RestoredAt
-	} else if err == nil {
-		at, err = l.BeginRestore(ctx, at, nil)
-	}
+	at, err := l.BeginRestore(ctx, at, nil)
 	if err != nil {
 		return 0, at, fmt.Errorf("mark restored: %w", err)
 	}
 	n, err := markRestored(ctx, l, at, func(string) {})
 	return n, at, err
+}
+
+// ResumeMarking goes on with a marking that was interrupted, up to the moment of
+// that one: what was accepted since then stays queued. Only who knows that the
+// ledger was not put back since may ask for it.
+func ResumeMarking(ctx context.Context, l RestoreLedger) (int, time.Time, error) {
+	state, err := l.ReadState(ctx)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("resume marking: %w", err)
+	}
+	if !state.Restoring || state.RestoredAt.IsZero() {
+		return 0, time.Time{}, ErrNotMarking
+	}
+	n, err := markRestored(ctx, l, state.RestoredAt, func(string) {})
+	return n, state.RestoredAt, err
 }
 
 // markRestored marks until the ledger is open again: another process may begin

@@ -156,32 +156,52 @@ func TestARestoredLedgerSendsNothingTwice(t *testing.T) {
 	}
 }
 
-// An operator's marking may be interrupted and run again.
+// A marking that was interrupted is finished up to its own moment when that is
+// asked for, and up to now when not: the ledger may be a backup taken during a
+// marking, and then what was accepted since has been sent (invariant 17).
 func TestMarkRestoredAgain(t *testing.T) {
-	onBoth(t, func(t *testing.T, open ledgertest.Opener) {
-		r := newRig(t, open, transporttest.HopConfig{}, nil)
-		ids := r.Send([]string{"a@x.example", "b@x.example"})
-		now, err := r.Now(t.Context())
-		must(t, err)
-		if _, _, err := deliver.MarkRestored(t.Context(), interrupted{r.Ledger}, now); err == nil {
-			t.Fatal("an interrupted marking reported no error")
-		}
-		later := r.Send([]string{"c@x.example"})
-		if got := r.LeaseN(10); len(got) != 0 {
-			t.Fatalf("%d leased from a ledger that is being marked", len(got))
-		}
-		if n, until, err := deliver.MarkRestored(t.Context(), r.Ledger, time.Time{}); err != nil || n != len(ids) || !until.Equal(now) {
-			t.Errorf("marked %d up to %v, want %v, %v", n, until, now, err)
-		}
-		if d := r.Row(later[0]); d.Status != postledger.StatusQueued {
-			t.Errorf("accepted after the first moment: %s/%s", d.Status, d.Reason)
-		}
-		for _, d := range r.settled(ids...) {
-			if d.Status != postledger.StatusUnconfirmed || d.Reason != postledger.ReasonRestored {
-				t.Errorf("row %+v", d)
-			}
-		}
-	})
+	for _, c := range []struct {
+		name   string
+		resume bool
+		later  postledger.Status
+	}{
+		{"resumed", true, postledger.StatusQueued},
+		{"put back", false, postledger.StatusUnconfirmed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, open ledgertest.Opener) {
+				r := newRig(t, open, transporttest.HopConfig{}, nil)
+				if _, _, err := deliver.ResumeMarking(t.Context(), r.Ledger); !errors.Is(err, deliver.ErrNotMarking) {
+					t.Fatalf("resumed what was never begun: %v", err)
+				}
+				ids := r.Send([]string{"a@x.example", "b@x.example"})
+				now, err := r.Now(t.Context())
+				must(t, err)
+				if _, _, err := deliver.MarkRestored(t.Context(), interrupted{r.Ledger}, now); err == nil {
+					t.Fatal("an interrupted marking reported no error")
+				}
+				later := r.Send([]string{"c@x.example"})
+				if got := r.LeaseN(10); len(got) != 0 {
+					t.Fatalf("%d leased from a ledger that is being marked", len(got))
+				}
+				if c.resume {
+					if n, until, err := deliver.ResumeMarking(t.Context(), r.Ledger); err != nil || n != len(ids) || !until.Equal(now) {
+						t.Errorf("marked %d up to %v, want %d, %v: %v", n, until, len(ids), now, err)
+					}
+				} else if n, until, err := deliver.MarkRestored(t.Context(), r.Ledger, time.Time{}); err != nil || n != len(ids)+1 || !until.After(now) {
+					t.Errorf("marked %d up to %v, want %d, later than %v: %v", n, until, len(ids)+1, now, err)
+				}
+				if d := r.Row(later[0]); d.Status != c.later {
+					t.Errorf("accepted after the first moment: %s/%s", d.Status, d.Reason)
+				}
+				for _, d := range r.settled(ids...) {
+					if d.Status != postledger.StatusUnconfirmed || d.Reason != postledger.ReasonRestored {
+						t.Errorf("row %+v", d)
+					}
+				}
+			})
+		})
+	}
 }
 
 // A start that fails leaves the journals it has read: the ledger may be put
