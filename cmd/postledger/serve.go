@@ -2,8 +2,11 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
+	"strings"
 
 	"github.com/postledger/postledger/internal/app"
+	"github.com/postledger/postledger/internal/app/config"
 	"github.com/postledger/postledger/internal/app/killpoint"
 )
 
@@ -24,5 +27,21 @@ func (c *serveCmd) Run(e *env) error {
 	if point != nil {
 		o.Kill = point.At
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(heapFor(cfg))
+	}
 	return app.New(*cfg, o).Run(e.ctx, nil)
+}
+
+// heapFor is how large the heap may grow before the collector works harder,
+// instead of letting garbage double what is used: the memory for bodies, and what
+// the requests that are read and the rest of a server need beside it. SQLite's
+// own memory is not in the heap: its cache, and each large value once or twice.
+func heapFor(c *config.Config) int64 {
+	const beside, sqlite = 64 << 20, 80 << 20
+	n := int64(c.MemoryBudget) + beside
+	if !strings.HasPrefix(c.Database.Reveal(), "postgres") {
+		n -= sqlite
+	}
+	return n
 }

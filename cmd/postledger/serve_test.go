@@ -137,9 +137,9 @@ func (r *relay) copies(t *testing.T) map[string]int {
 }
 
 // relayed makes a server whose default profile sends to a relay.
-func relayed(t *testing.T, p place, r *relay) (s *server, app []string) {
+func relayed(t *testing.T, p place, r *relay, args ...string) (s *server, app []string) {
 	t.Helper()
-	s = p.start(t)
+	s = p.start(t, args...)
 	command(t, s.operator(t), "profiles", "put", "relay", "--from", "shop@example.org", "--transport", "smtp",
 		"--host", "127.0.0.1", "--port", r.port, "--tls", "none", "--connections", "8").expect(t, 0)
 	return s, s.appKey(t, "shop")

@@ -82,7 +82,7 @@ func (s *server) postBatch(ctx context.Context, c *call, _ *postBatchInput) (bat
 }
 
 // batchReader decodes a batch and hands over each message before it reads the
-// next: what is in memory is one message and what the step keeps of the others.
+// next: what is in memory is one message and the bodies of the others.
 type batchReader struct {
 	s     *server
 	c     *call
@@ -146,7 +146,7 @@ func (b *batchReader) messages(ctx context.Context) error {
 		if err := b.d.value(reflect.ValueOf(&m).Elem(), "messages["+strconv.Itoa(i)+"]"); err != nil {
 			return err
 		}
-		b.c.memory.release()
+		b.c.memory.keep(int64(len(m.Text) + len(m.HTML)))
 		// After a fault of form only the form of the rest is looked at: the
 		// step would find half of what is wrong, and under other indexes.
 		if len(b.d.problems) > 0 {

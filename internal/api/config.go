@@ -38,7 +38,7 @@ type Config struct {
 	// Stall is how long a body may stop coming; default 30 s. Optional.
 	Stall time.Duration
 	// BodyMemory bounds what the JSON of all requests holds at one time, in
-	// bytes; default 384 MiB, of which the largest request takes 96. Optional.
+	// bytes; default 96 MiB. A request that needs more is read alone. Optional.
 	BodyMemory int64
 	// Now is the clock of limits and caches. Optional.
 	Now func() time.Time
@@ -146,7 +146,7 @@ func (c Config) optional() Config {
 		c.Stall = 30 * time.Second
 	}
 	if c.BodyMemory <= 0 {
-		c.BodyMemory = 384 << 20
+		c.BodyMemory = 96 << 20
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -11,20 +11,25 @@ const (
 	// bodyStep is how much is read before more of the budget is taken. What is
 	// smaller is not counted: it is bounded by the number of connections.
 	bodyStep = 1 << 20
-	// bodyCost is how many bytes of memory one byte of JSON takes at most: the
-	// decoder's buffer, the raw value, and the value.
-	bodyCost = 3
+	// bodyCost is how many bytes of memory one byte of JSON takes at most: first
+	// the decoder's buffer, which doubles, and the value; then the value, what
+	// the filter made of it, and the copies that the database is handed.
+	bodyCost = 4
 )
 
 // reservation is what one request has taken of the budget. It takes without
 // waiting: requests that wait for each other's share would hold what they have.
+// One that needs more than there is takes all of it, and is read alone.
 type reservation struct {
 	budget *semaphore.Weighted
+	all    int64 // the size of the budget
 	taken  int64
+	// kept is the part of it that keep left.
+	kept int64
 }
 
 func (r *reservation) take() bool {
-	const n = bodyStep * bodyCost
+	n := min(bodyStep*bodyCost, r.all-r.taken)
 	if !r.budget.TryAcquire(n) {
 		return false
 	}
@@ -32,11 +37,19 @@ func (r *reservation) take() bool {
 	return true
 }
 
+// keep gives back all but n bytes more than what is kept already: what has been
+// read was decoded, and that much of it waits for the end of the request.
+func (r *reservation) keep(n int64) {
+	r.kept = min(r.kept+n, r.taken)
+	r.budget.Release(r.taken - r.kept)
+	r.taken = r.kept
+}
+
 // release gives back everything: what was read is used up.
 func (r *reservation) release() {
 	if r.taken > 0 {
 		r.budget.Release(r.taken)
-		r.taken = 0
+		r.taken, r.kept = 0, 0
 	}
 }
 

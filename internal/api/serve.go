@@ -23,7 +23,7 @@ const (
 // answers where no operation is.
 func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w := &recorder{ResponseWriter: rw}
-	c := &call{requestID: s.requestID(r), w: w, types: s.types, stall: s.Stall, memory: &reservation{budget: s.memory}}
+	c := &call{requestID: s.requestID(r), w: w, types: s.types, stall: s.Stall, memory: &reservation{budget: s.memory, all: s.BodyMemory}}
 	defer c.memory.release()
 	ctx := withCall(r.Context(), c)
 	c.r = r.WithContext(ctx)

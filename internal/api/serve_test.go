@@ -48,11 +48,27 @@ func TestBodiesAreBounded(t *testing.T) {
 
 // What all requests hold together is bounded; who comes too much is told so.
 func TestBodyMemoryIsBounded(t *testing.T) {
-	w := sqlite(t, func(c *api.Config) { c.BodyMemory = 8 << 20 })
 	big := with(letter(), "text", strings.Repeat("x", 9<<20))
+	w := sqlite(t, func(c *api.Config) { c.BodyMemory = 40 << 20 })
+	// Another is being read: at most 10 MiB of it are on the way still.
+	pr, pw := io.Pipe()
+	other := make(chan struct{})
+	go func() {
+		defer close(other)
+		w.call("POST", "/v1/messages", w.send, pr, "Content-Type", "application/json").refused("bad_input")
+	}()
+	_, err := io.WriteString(pw, `{"text":"`+strings.Repeat("x", 16<<20))
+	must(t, err)
 	if a := w.call("POST", "/v1/messages", w.send, big).refused("overloaded"); a.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
+	must(t, pw.Close())
+	<-other
+	w.call("POST", "/v1/messages", w.send, big).want(http.StatusAccepted)
+
+	// One that needs more than there is takes all of it.
+	w = sqlite(t, func(c *api.Config) { c.BodyMemory = 12 << 20 })
+	w.call("POST", "/v1/messages", w.send, big).want(http.StatusAccepted)
 	// What was taken is given back, also by those that were refused.
 	for range 5 {
 		w.call("POST", "/v1/messages", w.send, with(letter(), "text", strings.Repeat("x", 2<<20))).want(http.StatusAccepted)

@@ -21,6 +21,9 @@ type Config struct {
 	// Refuse answers 550 5.1.1 to every recipient with this in its address.
 	Refuse string
 
+	// BytesPerSecond is how fast a connection is read; 0 is as fast as can be.
+	BytesPerSecond int
+
 	// Each of these does its thing with every n-th message; 0 is never. Where
 	// several would, the first does.
 	DropBeforeDot int // drops the connection after the 354, takes nothing

@@ -40,9 +40,29 @@ func (ss *session) fill() bool {
 		copy(grown, ss.buf[ss.r:])
 		ss.buf, ss.r = grown, 0
 	}
-	n, err := ss.c.Read(ss.buf[len(ss.buf):cap(ss.buf)])
+	room := ss.buf[len(ss.buf):cap(ss.buf)]
+	if rate := ss.s.cfg.BytesPerSecond; rate > 0 {
+		room = room[:min(len(room), max(1, rate/10))] // ten reads a second
+	}
+	n, err := ss.c.Read(room)
 	ss.buf = ss.buf[:len(ss.buf)+n]
-	return n > 0 || err == nil
+	return (n > 0 || err == nil) && ss.slow(n)
+}
+
+// slow waits as long as n bytes may take.
+func (ss *session) slow(n int) bool {
+	rate := ss.s.cfg.BytesPerSecond
+	if rate <= 0 {
+		return true
+	}
+	wait := time.NewTimer(time.Duration(n) * time.Second / time.Duration(rate))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return true
+	case <-ss.s.done:
+		return false
+	}
 }
 
 func (ss *session) flush() bool {
