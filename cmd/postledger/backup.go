@@ -30,6 +30,8 @@ func (c *backupCmd) Run(e *env) error {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "wrote %s\n", c.Out)
-	_, err = fmt.Fprintf(e.stdout, "Copy the attachments after it: %s\nKeep the encryption key apart from both. After a restore, see `postledger restored --help`.\n", cfg.Blobs)
+	_, err = fmt.Fprintf(e.stdout, "Copy the attachments after it: %s\nKeep the encryption key apart from both.\n"+
+		"To put it back, stop the server and take %s away first, with its -wal and -shm; then see `postledger restored --help`.\n",
+		cfg.Blobs, cfg.Database.Path())
 	return err
 }

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"os"
@@ -31,7 +32,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	p.run(t, "backup").expect(t, 2, "--out: is needed")
-	p.run(t, "backup", "--out", backup).expect(t, 0, "wrote ", filepath.Join(p.dir, "blobs"))
+	p.run(t, "backup", "--out", backup).expect(t, 0, "wrote ", filepath.Join(p.dir, "blobs"), "-wal and -shm")
 	p.run(t, "backup", "--out", backup).expect(t, 1, "exists")
 	if info, err := os.Stat(backup); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatal(info, err)
@@ -76,6 +77,25 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		once(t, r, 20)
 	}
+	// The log of the killed process is no part of the backup.
+	t.Run("the former ledger's log beside it is refused", func(t *testing.T) {
+		if info, err := os.Stat(p.database() + "-wal"); err != nil || info.Size() == 0 {
+			t.Fatal(info, err)
+		}
+		content, err := os.ReadFile(backup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p.database(), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"serve"}, {"restored"}, {"books"}} {
+			p.run(t, args...).expect(t, 1, "it is a backup, and the -wal file beside it")
+		}
+		if now, err := os.ReadFile(p.database()); err != nil || !bytes.Equal(now, content) {
+			t.Errorf("the backup was changed: %v", err)
+		}
+	})
 	t.Run("it notices by itself", func(t *testing.T) {
 		restore(t)
 		s := p.start(t)

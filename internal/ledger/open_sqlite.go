@@ -22,6 +22,9 @@ func (l *Ledger) openSQLite(ctx context.Context, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the database's directory: %w", err)
 	}
+	if err := refuseForeignLog(path); err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
 	pragmas := url.Values{"_pragma": {
 		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)",
 		"foreign_keys(1)", "temp_store(MEMORY)",
