@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/ledger"
@@ -15,6 +16,7 @@ type OperatorStore interface {
 	Cancel(ctx context.Context, ids []postledger.ID, reason postledger.Reason, actor string) ([]ledger.Canceled, error)
 	SelectOpen(ctx context.Context, f ledger.Filter, after ledger.Mark, limit int) (ledger.Selection, error)
 	SelectUnconfirmed(ctx context.Context, f ledger.Filter, after ledger.Mark, limit int) (ledger.Selection, error)
+	NotYetDue(ctx context.Context, ids []postledger.ID) (map[postledger.ID]time.Duration, error)
 }
 
 // Operator writes what people decide about deliveries: those of one message,
@@ -86,7 +88,9 @@ func (o *Operator) ResolveSent(ctx context.Context, f ledger.Filter, actor strin
 }
 
 // Resend sends unconfirmed deliveries again: the same rows, with the Message-ID
-// and the Date they had. One that somebody wished to cancel stays.
+// and the Date they had. One that somebody wished to cancel stays, and one whose
+// message has a time ahead waits for it: a restored ledger's scheduled mail was
+// never on the wire.
 func (o *Operator) Resend(ctx context.Context, f ledger.Filter, actor string) (Decided, error) {
 	return o.resolve(ctx, f, ledger.Settlement{
 		Mover: postledger.MoverOperator, To: postledger.StatusQueued, Reason: postledger.ReasonResend,
@@ -96,10 +100,17 @@ func (o *Operator) Resend(ctx context.Context, f ledger.Filter, actor string) (D
 
 func (o *Operator) resolve(ctx context.Context, f ledger.Filter, s ledger.Settlement) (Decided, error) {
 	return walk(ctx, o.store.SelectUnconfirmed, f, func(ids []postledger.ID) (Decided, error) {
+		var ahead map[postledger.ID]time.Duration
+		if s.To == postledger.StatusQueued {
+			var err error
+			if ahead, err = o.store.NotYetDue(ctx, ids); err != nil {
+				return Decided{}, err
+			}
+		}
 		ss := make([]ledger.Settlement, len(ids))
 		for i, id := range ids {
 			ss[i] = s
-			ss[i].ID, ss[i].Fence = id, ledger.AnyFence
+			ss[i].ID, ss[i].Fence, ss[i].Delay = id, ledger.AnyFence, ahead[id]
 		}
 		out, err := o.store.Settle(ctx, ss)
 		var d Decided

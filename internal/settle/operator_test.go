@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/ledger"
@@ -109,5 +110,36 @@ func TestOperatorMovesUnconfirmedOnly(t *testing.T) {
 	}
 	if s := w.Row(ids[3]).Status; s != postledger.StatusFailed {
 		t.Errorf("the failed one is %s", s)
+	}
+}
+
+// A backup's scheduled mail becomes unconfirmed with the rest of what was open.
+// Sent again, it still waits for its own time.
+func TestResendKeepsTheTimeAhead(t *testing.T) {
+	w := operatorWorld(t)
+	now, err := w.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := now.Add(48 * time.Hour).Truncate(time.Microsecond)
+	due, past := w.Send(many(1))[0], w.Send(many(1), ledgertest.WithSendAt(now.Add(-time.Hour)))[0]
+	ahead := w.Send(many(2), ledgertest.WithSendAt(at))
+	for _, id := range append([]postledger.ID{due, past}, ahead...) {
+		w.MustSettle(ledger.Settlement{
+			ID: id, Fence: ledger.AnyFence, Mover: postledger.MoverRecovery,
+			To: postledger.StatusUnconfirmed, Reason: postledger.ReasonRestored,
+		})
+	}
+	o := settle.NewOperator(w.Ledger, nil)
+	if d, err := o.Resend(t.Context(), ledger.Filter{App: w.App.ID}, "test"); err != nil || d.Done != 4 {
+		t.Fatalf("resend: %+v, %v", d, err)
+	}
+	for _, id := range ahead {
+		if r := w.Row(id); r.Status != postledger.StatusQueued || r.DueAt.Before(at) || r.DueAt.After(at.Add(time.Minute)) {
+			t.Errorf("%s, due at %v, want %v", r.Status, r.DueAt, at)
+		}
+	}
+	if l := w.LeaseN(10); len(l) != 2 {
+		t.Errorf("%d leave at once, want the two whose time has come", len(l))
 	}
 }

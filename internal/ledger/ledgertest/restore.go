@@ -103,6 +103,30 @@ func Restore(t *testing.T, open Opener, exec Exec) {
 		w := NewWorld(t, open)
 		end(t, w, begin(t, w, time.Unix(0, 0)), time.Time{})
 	})
+	t.Run("what was scheduled is told from what is due", func(t *testing.T) {
+		w := NewWorld(t, open)
+		now, err := w.Now(t.Context())
+		must(t, err)
+		const wait = 48 * time.Hour
+		ids := w.Send([]string{"a@x.example", "b@x.example"}, WithSendAt(now.Add(wait)))
+		ids = append(ids, w.Send([]string{"a@x.example"}, WithSendAt(now.Add(-wait)))...)
+		ids = append(ids, w.Send([]string{"a@x.example"})...)
+		got, err := w.NotYetDue(t.Context(), append(ids, w.NewID()))
+		must(t, err)
+		if len(got) != 2 {
+			t.Fatalf("ahead: %v, want %v", got, ids[:2])
+		}
+		for _, id := range ids[:2] {
+			if d := got[id]; d > wait || d < wait-time.Minute {
+				t.Errorf("%v until then, want %v", d, wait)
+			}
+		}
+		none, err := w.NotYetDue(t.Context(), nil)
+		must(t, err)
+		if len(none) != 0 {
+			t.Errorf("of nothing: %v", none)
+		}
+	})
 	t.Run("proof is known from then on", func(t *testing.T) {
 		w := NewWorld(t, open)
 		missing := w.NewID()
