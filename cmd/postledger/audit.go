@@ -15,8 +15,8 @@ type auditLsCmd struct {
 	limit
 	App    string    `help:"An app's id." placeholder:"ID"`
 	Action string    `help:"One action, such as message.accept."`
-	Since  time.Time `help:"At or after this time (RFC 3339)." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	Until  time.Time `help:"Before this time (RFC 3339)." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Since  time.Time `help:"At or after this time (RFC 3339)." placeholder:"TIME"`
+	Until  time.Time `help:"Before this time (RFC 3339)." placeholder:"TIME"`
 }
 
 func (c *auditLsCmd) Run(e *env) error {

@@ -14,8 +14,8 @@ type filter struct {
 	App       string    `help:"An app's id (operators only)." placeholder:"ID"`
 	Profile   string    `help:"A profile's name or id." placeholder:"NAME"`
 	Batch     string    `help:"A batch's id." placeholder:"ID"`
-	Since     time.Time `help:"Accepted at or after this time (RFC 3339)." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	Until     time.Time `help:"Accepted before this time (RFC 3339)." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Since     time.Time `help:"Accepted at or after this time (RFC 3339)." placeholder:"TIME"`
+	Until     time.Time `help:"Accepted before this time (RFC 3339)." placeholder:"TIME"`
 	RefScope  string    `help:"Scope of --ref." placeholder:"TEXT"`
 	Ref       string    `help:"Your own name for what it is about." placeholder:"TEXT"`
 	Lane      string    `help:"immediate or bulk." enum:",immediate,bulk" default:""`

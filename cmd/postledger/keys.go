@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/app"
@@ -66,6 +68,8 @@ func (c *keysCreateCmd) Run(e *env) (err error) {
 		return usage("--expires-in: must not be negative")
 	case c.Name == "" || len(c.Name) > 255:
 		return usage("--name: must have 1 to 255 bytes")
+	case !utf8.ValidString(c.Name) || strings.ContainsFunc(c.Name, unicode.IsControl):
+		return usage("--name: holds a control character, or is no UTF-8")
 	}
 	deliver, err := tokenSink(e, c.Out)
 	if err != nil {

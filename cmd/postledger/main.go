@@ -12,7 +12,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -53,6 +55,21 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 // errDifference ends a command that has said all there is to say.
 var errDifference = errors.New("")
 
+// readTime reads a flag that is a time. What kong says of a wrong one is the
+// layout, which nobody reads as an example.
+func readTime(ctx *kong.DecodeContext, to reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return errors.New("want a time such as 2026-05-05T10:00:00Z")
+	}
+	to.Set(reflect.ValueOf(at))
+	return nil
+}
+
 func run(args []string) int {
 	c := &cli{}
 	exit, exited := 0, false
@@ -68,6 +85,7 @@ func run(args []string) int {
 			{Key: "smtp", Title: "Transport smtp:"},
 			{Key: "dkim", Title: "DKIM:"},
 		}),
+		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(readTime)),
 		kong.Vars{"config_path": config.DefaultPath},
 	)
 	if err != nil {

@@ -88,7 +88,7 @@ func (c *profilesPutCmd) Run(e *env) error {
 // apply lays the file and then the flags over a configuration.
 func (c *profilesPutCmd) apply(p *postledger.ProfileConfig) error {
 	if c.File != "" {
-		whole, err := readProfile(c.File)
+		whole, err := readProfile(c.File, p.Connections)
 		if err != nil {
 			return err
 		}
@@ -96,6 +96,9 @@ func (c *profilesPutCmd) apply(p *postledger.ProfileConfig) error {
 	}
 	set(&p.From, c.From)
 	set(&p.FromName, c.FromName)
+	if c.Transport != nil && *c.Transport != p.Transport {
+		p.Settings = nil // they are the former transport's
+	}
 	set(&p.Transport, c.Transport)
 	set(&p.Connections, c.Connections)
 	set(&p.PacePerMinute, c.PacePerMinute)
@@ -206,7 +209,9 @@ var shownFields = []string{
 	"id", "name", "revision", "is_default", "has_password", "has_dkim_key", "paused", "health", "waiting", "created_at", "updated_at", "removed_at",
 }
 
-func readProfile(path string) (*postledger.ProfileConfig, error) {
+// readProfile reads a whole profile; one that does not name its connections
+// gets those given.
+func readProfile(path string, connections int) (*postledger.ProfileConfig, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage("--file: %w", err)
@@ -227,7 +232,7 @@ func readProfile(path string) (*postledger.ProfileConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p postledger.ProfileConfig
+	p := postledger.ProfileConfig{Connections: connections}
 	d := json.NewDecoder(bytes.NewReader(rest))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {

@@ -60,6 +60,11 @@ func TestRemoteCommands(t *testing.T) {
 		file := writeFile(t, "profile.json", r.stdout, 0o600)
 		onServer(t, operator, "profiles", "put", "relay", "--file", file, "--quota-per-day=-1").expect(t, 0, "revision 3")
 		onServer(t, operator, "profiles", "put", "relay", "--file", writeFile(t, "bad.json", `{"frm":"x"}`, 0o600)).expect(t, 2, "frm")
+		// A file need not name the connections, and a transport has settings of its own.
+		short := writeFile(t, "short.json", `{"from":"a@example.org","transport":"smtp","settings":{"host":"127.0.0.1","port":1,"tls":"none"}}`, 0o600)
+		onServer(t, operator, "profiles", "put", "short", "--file", short).expect(t, 0, "short: revision 1")
+		onServer(t, operator, "profiles", "show", "short").expect(t, 0, `"connections": 8`)
+		onServer(t, operator, "profiles", "put", "short", "--transport", "sandbox").expect(t, 0, "short: revision 2")
 		onServer(t, operator, "profiles", "pause", "relay", "--reason", "maintenance").expect(t, 0, "paused: maintenance")
 		onServer(t, operator, "profiles", "ls").expect(t, 0, "box", "yes", "paused: maintenance")
 		onServer(t, operator, "profiles", "resume", "relay").expect(t, 0, "relay: revision 3, up")

@@ -29,7 +29,7 @@ type sendCmd struct {
 	Category  string        `help:"system, platform, activity or marketing." default:""`
 	RefScope  string        `help:"What kind of thing --ref names."`
 	Ref       string        `help:"Your own name for what the message is about."`
-	SendAt    time.Time     `help:"When it is due (RFC 3339); default now." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	SendAt    time.Time     `help:"When it is due (RFC 3339); default now." placeholder:"TIME"`
 	ExpiresIn time.Duration `help:"How long after it is due it is worth sending." placeholder:"2h"`
 	Key       string        `help:"Idempotency key: a repetition with it sends nothing twice."`
 	Wait      bool          `help:"Wait up to 30 s until each recipient has a result. Exit code 1 unless it was sent to all."`

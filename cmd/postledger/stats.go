@@ -13,8 +13,8 @@ type statsCmd struct {
 	App     string    `help:"An app's id (operators only)." placeholder:"ID"`
 	Profile string    `help:"A profile's name or id." placeholder:"NAME"`
 	Lane    string    `help:"immediate or bulk." enum:",immediate,bulk" default:""`
-	Since   time.Time `help:"From this hour (RFC 3339); default 24 hours before --until." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	Until   time.Time `help:"Until this hour (RFC 3339); default now." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Since   time.Time `help:"From this hour (RFC 3339); default 24 hours before --until." placeholder:"TIME"`
+	Until   time.Time `help:"Until this hour (RFC 3339); default now." placeholder:"TIME"`
 }
 
 func (c *statsCmd) Run(e *env) error {
