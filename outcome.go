@@ -105,9 +105,12 @@ type Outcome struct {
 // MaxReplyText bounds the reply text kept of one outcome, in bytes.
 const MaxReplyText = 400
 
-// String is for logs: class, phase and codes, never the text (it may hold an address).
+// String is for logs: class, phase (when it came to one) and codes, never the text (it may hold an address).
 func (o Outcome) String() string {
-	s := o.Class.String() + " at " + o.Phase.String()
+	s := o.Class.String()
+	if o.Phase != PhaseNone {
+		s += " at " + o.Phase.String()
+	}
 	if o.Code != 0 {
 		s += fmt.Sprintf(" %d", o.Code)
 	}

@@ -80,7 +80,7 @@ var (
 	// ErrMessageGone: the key is known and its message is not kept any more,
 	// or a message's content was purged. Nothing is sent.
 	ErrMessageGone       error = &refusal{CodeGone, "the message or its content is not kept any more"}
-	ErrProfileRequired   error = &refusal{CodeNoProfile, "no profile is named and there is no default one"}
+	ErrProfileRequired   error = &refusal{CodeNoProfile, "no profile is named, and the app has grants of which none is for the default one, or there is no default"}
 	ErrProfileUnknown    error = &refusal{CodeProfile, "there is no such profile"}
 	ErrProfileNotAllowed error = &refusal{CodeNotAllowed, "the app may not use this profile"}
 	ErrProfileRemoved    error = &refusal{CodeRemoved, "the profile was removed"}

@@ -147,20 +147,26 @@ func (s *server) transform(hc huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
-// humaRules maps the beginnings of huma's messages to rules. The message itself
-// names limits and formats, never the value.
+// humaRules maps the beginnings of huma's messages to rules, and to what is
+// said instead where huma speaks to Go programmers. Its messages name limits and
+// formats, never the value.
 var humaRules = []struct {
 	begins string
 	rule   accept.Rule
+	says   string
+	whole  bool // nothing of huma's message follows
 }{
-	{"required ", accept.RuleRequired},
-	{"unknown query parameter", accept.RuleUnknown},
-	{"expected value to be one of", accept.RuleUnknown},
-	{"expected number", accept.RuleRange},
-	{"expected length <=", accept.RuleTooLong},
-	{"expected array length <=", accept.RuleTooMany},
-	{"invalid integer", ruleType},
-	{"invalid boolean", ruleType},
+	{begins: "required ", rule: accept.RuleRequired},
+	{begins: "unknown query parameter", rule: accept.RuleUnknown},
+	{"expected value to be one of", accept.RuleUnknown, "must be one of", false},
+	{"expected number >=", accept.RuleRange, "must be at least", false},
+	{"expected number <=", accept.RuleRange, "must be at most", false},
+	{begins: "expected number", rule: accept.RuleRange},
+	{begins: "expected length <=", rule: accept.RuleTooLong},
+	{begins: "expected array length <=", rule: accept.RuleTooMany},
+	{"invalid date/time", accept.RuleSyntax, "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)", true},
+	{"invalid integer", ruleType, "must be a whole number", true},
+	{"invalid boolean", ruleType, "must be true or false", true},
 }
 
 func humaField(d *huma.ErrorDetail) FieldError {
@@ -172,6 +178,12 @@ func humaField(d *huma.ErrorDetail) FieldError {
 	for _, r := range humaRules {
 		if strings.HasPrefix(d.Message, r.begins) {
 			f.Rule = r.rule
+			switch {
+			case r.whole:
+				f.Message = r.says
+			case r.says != "":
+				f.Message = r.says + strings.TrimPrefix(d.Message, r.begins)
+			}
 			break
 		}
 	}
