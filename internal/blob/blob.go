@@ -65,6 +65,10 @@ type Store interface {
 	// List returns at most limit blobs whose keys start with prefix and come
 	// after the given one. A prefix is "", "app/" or "app/message/".
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
+	// Sweep removes what Puts that were interrupted left behind before the
+	// given moment, and reports how much that was. It is no blob: List does
+	// not show it.
+	Sweep(ctx context.Context, before time.Time) (int, error)
 	// Check reports whether a Put could succeed now: the store is reachable,
 	// writable and not full.
 	Check(ctx context.Context) error

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/postledger/postledger/internal/blob"
 )
@@ -35,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 		{"ListWhileChanging", testListWhileChanging},
 		{"Concurrent", testConcurrent},
 		{"Check", testCheck},
+		{"Sweep", testSweep},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, open(t)) })
 	}
@@ -178,6 +180,9 @@ func testCanceled(t *testing.T, s blob.Store) {
 	}
 	if err := s.Check(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Check = %v", err)
+	}
+	if _, err := s.Sweep(ctx, time.Now()); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("Sweep = %v", err)
 	}
 	put(t, s, "app/m/0", "x")
 	if _, err := s.List(ctx, "", "", 1); !errors.Is(err, context.Canceled) {
@@ -352,5 +357,23 @@ func testCheck(t *testing.T, s blob.Store) {
 	}
 	if got := keys(t, s, "", "", 1000); len(got) != 0 {
 		t.Errorf("Check left %q", got)
+	}
+}
+
+// testSweep: whole blobs are never swept, and failed Puts leave nothing to sweep.
+func testSweep(t *testing.T, s blob.Store) {
+	put(t, s, "app/m/0", "x")
+	long := io.MultiReader(bytes.NewReader(make([]byte, 6<<20)), iotest.ErrReader(errSource))
+	if _, err := s.Put(t.Context(), "app/m/1", long, 1<<30); !errors.Is(err, errSource) {
+		t.Errorf("Put = %v, want the reader's error", err)
+	}
+	absent(t, s, "app/m/1")
+	for _, before := range []time.Time{{}, time.Now().Add(time.Hour)} {
+		if n, err := s.Sweep(t.Context(), before); n != 0 || err != nil {
+			t.Errorf("Sweep = %d, %v", n, err)
+		}
+	}
+	if get(t, s, "app/m/0") != "x" {
+		t.Error("Sweep took a blob")
 	}
 }

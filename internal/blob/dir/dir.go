@@ -15,7 +15,7 @@
 // directory; a directory's parent is synced before the first Put into it
 // returns. So a blob is either there and whole, or not there, also after the
 // machine has lost its power at any instant. What a crash leaves in .tmp is
-// removed by the next [Open] once it is a day old.
+// removed by the next [Open] once it is a day old, or by [Store.Sweep].
 //
 // # Safety
 //
@@ -25,6 +25,7 @@
 package dir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,7 +79,7 @@ func Open(path string) (*Store, error) {
 		_ = root.Close()
 		return nil, fmt.Errorf("create blob directory: %w", full(err))
 	}
-	if err := s.removeOldTemps(); err != nil {
+	if _, err := s.Sweep(context.Background(), time.Now().Add(-tempAge)); err != nil {
 		_ = root.Close()
 		return nil, fmt.Errorf("clean blob directory: %w", err)
 	}
@@ -109,21 +110,27 @@ func syncParent(path string) error {
 // Close releases the directory. No other method may be running.
 func (s *Store) Close() error { return s.root.Close() }
 
-func (s *Store) removeOldTemps() error {
+// Sweep implements [blob.Store].
+func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
 	entries, err := s.readDir(tempDir)
 	if err != nil {
-		return err
+		return 0, fmt.Errorf("sweep temporary files: %w", err)
 	}
+	removed := 0
 	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
 		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) < tempAge {
+		if err != nil || !info.ModTime().Before(before) {
 			continue // another process has just finished with it, or is at it
 		}
 		if err := s.root.Remove(tempDir + "/" + e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return removed, fmt.Errorf("sweep temporary files: %w", err)
 		}
+		removed++
 	}
-	return nil
+	return removed, nil
 }
 
 // place returns the directory of a blob and its path.
