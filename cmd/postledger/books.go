@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/app"
-	"github.com/postledger/postledger/internal/blob/dir"
 	"github.com/postledger/postledger/internal/ledger"
 )
 
@@ -30,12 +28,9 @@ func (c *booksCmd) Run(e *env) (err error) {
 	defer func() { err = errors.Join(err, l.Close()) }()
 	var list ledger.BlobLister
 	if !c.NoAttachments {
-		if _, err := os.Stat(cfg.Blobs); err != nil {
-			return fmt.Errorf("open attachments (--no-attachments leaves them out): %w", err)
-		}
-		store, err := dir.Open(cfg.Blobs)
+		store, err := app.OpenBlobs(cfg, app.Existing, version)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w (--no-attachments leaves them out)", err)
 		}
 		defer store.Close()
 		list = app.ListBlobs(store)

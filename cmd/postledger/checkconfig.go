@@ -8,8 +8,8 @@ import (
 
 type checkConfigCmd struct{}
 
-// Run also opens the files that hold encryption keys, so that a wrong mode or
-// a damaged key shows before a restart does.
+// Run also opens the files that hold encryption keys and credentials, so that a
+// wrong mode or a damaged key shows before a restart does.
 func (c *checkConfigCmd) Run(e *env) error {
 	cfg, err := e.cli.config()
 	if err != nil {
@@ -21,6 +21,11 @@ func (c *checkConfigCmd) Run(e *env) error {
 		}
 	} else if !cfg.Database.Embedded() {
 		return &usageError{config.ErrNoKey}
+	}
+	if cfg.BlobsInS3() {
+		if _, err := cfg.S3Store(); err != nil {
+			return &usageError{err}
+		}
 	}
 	shown, err := cfg.Show()
 	if err != nil {

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/postledger/postledger/client"
 	"github.com/postledger/postledger/internal/app"
 	"github.com/postledger/postledger/internal/app/upkeep"
-	"github.com/postledger/postledger/internal/blob/dir"
 )
 
 type retentionCmd struct {
@@ -93,10 +91,7 @@ func (c *retentionRunCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if _, err := os.Stat(cfg.Blobs); err != nil {
-		return fmt.Errorf("open attachments: %w", err)
-	}
-	store, err := dir.Open(cfg.Blobs)
+	store, err := app.OpenBlobs(cfg, app.Existing, version)
 	if err != nil {
 		return err
 	}
@@ -116,6 +111,7 @@ func (c *retentionRunCmd) Run(e *env) (err error) {
 		{"idempotency keys", fmt.Sprint(s.Keys)},
 		{"audit lines", fmt.Sprint(s.Audit)},
 		{"attachments", fmt.Sprint(s.Blobs)},
+		{"interrupted uploads", fmt.Sprint(s.Uploads)},
 		{"kept: not settled", fmt.Sprint(s.KeptOpen)},
 		{"kept: unconfirmed", fmt.Sprint(s.KeptUnconfirmed)},
 	})

@@ -17,7 +17,6 @@ import (
 	"github.com/postledger/postledger/internal/app/hop"
 	"github.com/postledger/postledger/internal/app/metrics"
 	"github.com/postledger/postledger/internal/app/upkeep"
-	"github.com/postledger/postledger/internal/blob/dir"
 	"github.com/postledger/postledger/internal/deliver"
 	"github.com/postledger/postledger/internal/ledger"
 )
@@ -41,7 +40,7 @@ type App struct {
 	log     *slog.Logger
 	lock    *Lock
 	ledger  *ledger.Ledger
-	blobs   *dir.Store
+	blobs   Blobs
 	hops    *hop.Factory
 	metrics *metrics.Metrics
 	worker  *deliver.Worker

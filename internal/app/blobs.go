@@ -2,10 +2,45 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 
+	"github.com/postledger/postledger/internal/app/config"
 	"github.com/postledger/postledger/internal/blob"
+	"github.com/postledger/postledger/internal/blob/dir"
+	"github.com/postledger/postledger/internal/blob/s3"
 	"github.com/postledger/postledger/internal/ledger"
 )
+
+// Blobs is an open blob store.
+type Blobs interface {
+	blob.Store
+	Close() error
+}
+
+// OpenBlobs opens the configured blob store. A directory is made if a may do
+// that; otherwise one that is missing most likely means that another was
+// meant. A bucket is never made, and is not asked anything yet. The caller
+// closes the store.
+func OpenBlobs(c *config.Config, a Access, version string) (Blobs, error) {
+	if c.BlobsInS3() {
+		place, err := c.S3Store()
+		if err != nil {
+			return nil, err
+		}
+		place.Agent, place.Version = "postledger", version
+		return s3.Open(place)
+	}
+	if a == Migrated {
+		if err := os.MkdirAll(filepath.Dir(c.Blobs), 0o700); err != nil {
+			return nil, fmt.Errorf("make data directory: %w", err)
+		}
+	} else if _, err := os.Stat(c.Blobs); err != nil {
+		return nil, fmt.Errorf("open attachments: %w", err)
+	}
+	return dir.Open(c.Blobs)
+}
 
 // StoredBlobs lists what the server's blob store holds, for the books.
 func (a *App) StoredBlobs(ctx context.Context, prefix, after string, limit int) ([]ledger.StoredBlob, error) {

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
 	"github.com/postledger/postledger/internal/app/hop"
 	"github.com/postledger/postledger/internal/app/upkeep"
-	"github.com/postledger/postledger/internal/blob/dir"
 	"github.com/postledger/postledger/internal/deliver"
 	"github.com/postledger/postledger/internal/transport/sandbox"
 )
@@ -19,10 +17,8 @@ import (
 // openStores opens the ledger and the blob store, and claims the former.
 func (a *App) openStores(ctx context.Context) error {
 	c := &a.config
-	for _, path := range []string{c.DataDir, filepath.Dir(c.Blobs)} {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			return fmt.Errorf("make data directory: %w", err)
-		}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
 	}
 	access := Existing
 	if c.Database.Embedded() {
@@ -42,7 +38,7 @@ func (a *App) openStores(ctx context.Context) error {
 	}
 	a.ledger = l
 	a.onUndo(l.Close)
-	if a.blobs, err = dir.Open(c.Blobs); err != nil {
+	if a.blobs, err = OpenBlobs(c, Migrated, a.o.Version); err != nil {
 		return err
 	}
 	a.onUndo(a.blobs.Close)

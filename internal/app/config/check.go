@@ -41,6 +41,7 @@ func (c *Config) Check() error {
 	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"json", "text"}
 	fault(!slices.Contains(levels, c.Log.Level), "log.level", "is %q, and must be one of %v", c.Log.Level, levels)
 	fault(!slices.Contains(formats, c.Log.Format), "log.format", "is %q, and must be one of %v", c.Log.Format, formats)
+	c.checkBlobs(fault)
 	c.Timings.check(fault)
 	return errors.Join(faults...)
 }

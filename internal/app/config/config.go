@@ -16,8 +16,9 @@ type Config struct {
 	Database Database `koanf:"database"`
 	// DatabaseConnections bounds the PostgreSQL pool of one process.
 	DatabaseConnections int `koanf:"database_connections"`
-	// Blobs is the directory of attachments.
+	// Blobs is the directory of attachments, or s3://BUCKET/PREFIX.
 	Blobs string `koanf:"blobs"`
+	S3    S3     `koanf:"s3"`
 	// JournalDir holds the wire journal: a local disk that outlives a restart.
 	JournalDir string `koanf:"journal_dir"`
 	// HTTP is where the API listens, AdminHTTP where metrics and profiles of
@@ -90,6 +91,7 @@ func Default() Config {
 		AdminHTTP:           "127.0.0.1:8026",
 		MemoryBudget:        128 << 20,
 		StopTimeout:         60 * time.Second,
+		S3:                  S3{UploadMemory: 64 << 20},
 		Limits:              Limits{KeyRate: 200, KeyBurst: 400},
 		Log:                 Log{Level: "info", Format: "json"},
 		Timings: Timings{

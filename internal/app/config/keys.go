@@ -24,7 +24,7 @@ func keysOf(t reflect.Type, prefix string) []string {
 
 // group tells a struct of keys from a struct that is one value.
 func group(t reflect.Type) bool {
-	return t == reflect.TypeFor[Log]() || t == reflect.TypeFor[Timings]() || t == reflect.TypeFor[Limits]()
+	return t == reflect.TypeFor[Log]() || t == reflect.TypeFor[Timings]() || t == reflect.TypeFor[Limits]() || t == reflect.TypeFor[S3]()
 }
 
 // variables are the names under which the environment has the keys.

@@ -44,7 +44,7 @@ func Load(path string, environ []string) (Config, error) {
 		return Config{}, errors.Join(faults...)
 	}
 	for _, p := range []*string{&c.DataDir, &c.Blobs, &c.JournalDir} {
-		if *p == "" {
+		if *p == "" || strings.Contains(*p, "://") || p == &c.Blobs && c.BlobsInS3() {
 			continue
 		}
 		abs, err := filepath.Abs(*p)
@@ -54,6 +54,9 @@ func Load(path string, environ []string) (Config, error) {
 		*p = abs
 	}
 	c.place()
+	if c.BlobsInS3() {
+		c.S3.fromEnvironment(environ)
+	}
 	return c, c.Check()
 }
 
@@ -152,7 +155,7 @@ func named(err error) []error {
 	var kind *mapstructure.UnconvertibleTypeError
 	if errors.As(inner, &kind) {
 		inner = fmt.Errorf("must be %s", kindName(kind.Expected.Type()))
-	} else if slices.Contains([]string{"log", "timings", "limits"}, at.Name()) {
+	} else if slices.Contains([]string{"log", "timings", "limits", "s3"}, at.Name()) {
 		inner = errors.New("must be a group of keys")
 	}
 	return []error{fmt.Errorf("%s: %w", at.Name(), inner)}

@@ -1,7 +1,8 @@
 // Package doctor looks at everything a server needs, one thing after the
 // other, and says of each what was looked at and whether it is as it should
 // be. It changes nothing and sends no mail: of a next hop it asks as much as a
-// login, of the DNS the records that mail of a profile relies on.
+// login, of the DNS the records that mail of a profile relies on, and of a
+// bucket that it writes, reads and deletes objects of the doctor's own.
 package doctor
 
 import (
@@ -83,6 +84,7 @@ func Examine(ctx context.Context, c *config.Config, o Options) []Finding {
 	}
 	defer l.Close() // nothing was written
 	x.clock(ctx, l)
+	x.shared(ctx, l)
 	x.profiles(ctx, l, factory, o)
 	return x.findings
 }
@@ -173,6 +175,10 @@ func existing(path string) string {
 
 func (x *examination) attachments(ctx context.Context) {
 	what := "attachments " + x.config.Blobs
+	if x.config.BlobsInS3() {
+		x.bucket(ctx, what)
+		return
+	}
 	if _, err := os.Stat(x.config.Blobs); err != nil {
 		if err := writable(x.config.Blobs); err != nil {
 			x.bad(what, "%v", err)

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -47,6 +48,7 @@ type Summary struct {
 	Audit           int `json:"audit"`
 	Blobs           int `json:"blobs"`
 	Orphans         int `json:"orphans"`
+	Uploads         int `json:"uploads"`
 	KeptOpen        int `json:"kept_open"`
 	KeptUnconfirmed int `json:"kept_unconfirmed"`
 }
@@ -63,6 +65,9 @@ func (k *Keeper) Pass(ctx context.Context) (Summary, error) {
 		return s, err
 	}
 	before := func(days int) time.Time { return now.Add(-time.Duration(days) * 24 * time.Hour) }
+	// What needs the blob store stands last, and none waits for another: a store
+	// that is gone must not keep rows or hide how far retention is behind.
+	var faults []error
 	for _, part := range []func() error{
 		func() error { return k.contents(ctx, before(r.ContentDays), &s) },
 		func() error { return k.records(ctx, before(r.RecordDays), &s) },
@@ -70,19 +75,20 @@ func (k *Keeper) Pass(ctx context.Context) (Summary, error) {
 		func() error { return k.audit(ctx, before(r.AuditDays), &s) },
 		func() error { return k.orphans(ctx, now, &s) },
 		func() error { return k.trash(ctx, &s) },
+		func() error { return k.uploads(ctx, now, &s) },
 	} {
-		if err := part(); err != nil {
-			return s, err
+		if ctx.Err() == nil {
+			faults = append(faults, part())
 		}
 	}
 	if k.Lag != nil {
 		lag, err := k.Ledger.Lag(ctx, r)
-		if err != nil {
-			return s, err
+		if err == nil {
+			k.Lag(max(lag.Content, lag.Records))
 		}
-		k.Lag(max(lag.Content, lag.Records))
+		faults = append(faults, err)
 	}
-	return s, nil
+	return s, errors.Join(append(faults, ctx.Err())...)
 }
 
 func (k *Keeper) contents(ctx context.Context, before time.Time, s *Summary) error {
@@ -178,6 +184,17 @@ func (k *Keeper) orphans(ctx context.Context, now time.Time, s *Summary) error {
 	}
 }
 
+// uploads removes what interrupted uploads left. One that is as old as an
+// orphan has no process that works on it.
+func (k *Keeper) uploads(ctx context.Context, now time.Time, s *Summary) error {
+	n, err := k.Blobs.Sweep(ctx, now.Add(-ledger.OrphanAge))
+	s.Uploads += n
+	if err != nil {
+		return fmt.Errorf("remove interrupted uploads: %w", err)
+	}
+	return nil
+}
+
 // trash deletes noted blobs, and then the notes.
 func (k *Keeper) trash(ctx context.Context, s *Summary) error {
 	for {
@@ -215,7 +232,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		case s != Summary{KeptOpen: s.KeptOpen, KeptUnconfirmed: s.KeptUnconfirmed}:
 			k.Log.Info("retention", slog.Int("contents", s.Contents), slog.Int("messages", s.Messages),
 				slog.Int("deliveries", s.Deliveries), slog.Int("keys", s.Keys), slog.Int("audit", s.Audit),
-				slog.Int("blobs", s.Blobs), slog.Int("orphans", s.Orphans))
+				slog.Int("blobs", s.Blobs), slog.Int("orphans", s.Orphans), slog.Int("uploads", s.Uploads))
 		}
 		select {
 		case <-ctx.Done():
