@@ -17,6 +17,8 @@ const (
 	ReasonMisconfigured Reason = "misconfigured"
 	// ReasonReturned: handed back before its final dot (stop, lost worker, stale gates).
 	ReasonReturned Reason = "returned"
+	// ReasonStorageUnavailable: its attachments could not be read; nothing was charged.
+	ReasonStorageUnavailable Reason = "storage_unavailable"
 	// ReasonResend: an operator or the profile's policy sends an unconfirmed delivery again.
 	ReasonResend Reason = "resend"
 
@@ -71,7 +73,7 @@ const (
 // Reasons lists every code.
 func Reasons() []Reason {
 	return []Reason{
-		ReasonDeferred, ReasonThrottled, ReasonUnavailable, ReasonMisconfigured, ReasonReturned, ReasonResend,
+		ReasonDeferred, ReasonThrottled, ReasonUnavailable, ReasonMisconfigured, ReasonReturned, ReasonStorageUnavailable, ReasonResend,
 		ReasonSandbox, ReasonResolved,
 		ReasonNoAnswer, ReasonWorkerLost, ReasonRestored,
 		ReasonRejectedRecipient, ReasonRejectedMessage, ReasonExpired, ReasonRetriesExhausted, ReasonContentLost, ReasonNotSupported,

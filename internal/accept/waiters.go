@@ -233,14 +233,15 @@ func (w *Waiters) look(ids []postledger.ID) {
 
 // answered reports whether there is nothing more to wait for: each delivery
 // has settled, or is queued again because it was refused for now, throttled or
-// could not reach its next hop, which will not change within the wait. One
+// could not reach its next hop or its attachments, which will not change within
+// the wait. One
 // that was only handed back is tried again at once.
 func answered(ds []ledger.Progress) bool {
 	for _, d := range ds {
 		switch {
 		case d.Status.Settled():
 		case d.Status == postledger.StatusQueued && (d.Reason == postledger.ReasonDeferred || d.Reason == postledger.ReasonThrottled ||
-			d.Reason == postledger.ReasonUnavailable || d.Reason == postledger.ReasonMisconfigured):
+			d.Reason == postledger.ReasonUnavailable || d.Reason == postledger.ReasonMisconfigured || d.Reason == postledger.ReasonStorageUnavailable):
 		default:
 			return false
 		}

@@ -52,7 +52,7 @@ func (w *Worker) compose(e *envelope, p postledger.Profile, hop Hop) (*mime.Mess
 	for _, a := range m.Content.Attachments {
 		at := mime.Attachment{
 			Filename: a.Name, ContentType: a.ContentType, ContentID: a.ContentID, Method: a.Method, Size: a.Size,
-			Open: func() (io.ReadCloser, error) { return w.c.Open(w.work, a.Blob) },
+			Open: func() (io.ReadCloser, error) { return w.shelf.open(w.work, a.Blob) },
 		}
 		if a.Disposition == "inline" {
 			at.Disposition = mime.DispositionInline
@@ -126,7 +126,7 @@ func laterOf(a, b time.Time) time.Time {
 }
 
 // transportEnvelope puts the wire form of the addresses around the message.
-func transportEnvelope(e *envelope, p postledger.Profile, msg *mime.Message) (*transport.Envelope, error) {
+func transportEnvelope(e *envelope, p postledger.Profile, msg *watchedMessage) (*transport.Envelope, error) {
 	id := e.members[0].EnvelopeID
 	env := &transport.Envelope{
 		ID: id, NeedsSMTPUTF8: msg.NeedsSMTPUTF8(), RequestDSN: p.Config.BounceDomain != "", Message: msg,

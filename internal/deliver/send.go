@@ -3,7 +3,6 @@ package deliver
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -65,6 +64,13 @@ func (w *Worker) send(e *envelope) {
 		return
 	}
 
+	attachments := e.message.Content.Attachments
+	reading, ok := w.shelf.admit(w.work, attachments)
+	if !ok {
+		w.giveBack(e, postledger.ReasonStorageUnavailable)
+		return
+	}
+
 	w.mu.Lock()
 	profile, hop, ticket := e.lineup.profile, e.lineup.hop, e.lineup.health.Start()
 	w.mu.Unlock()
@@ -76,12 +82,18 @@ func (w *Worker) send(e *envelope) {
 	msg, err := w.compose(e, profile, hop)
 	if err != nil {
 		w.c.Log.Error("compose message", slog.String("message", e.members[0].MessageID.String()), slog.Any("error", err))
+		var unread *mime.AttachmentError
+		if errors.As(err, &unread) {
+			w.shelf.heard(w.work, reading, unread.Err)
+			w.unspend(e, len(e.members))
+		}
 		w.decide(e, transport.Every(len(e.members), composeOutcome(err)), nil)
 		return
 	}
 	defer msg.Release()
+	watched := &watchedMessage{Message: msg}
 	wr := &wire{w: w, e: e}
-	env, err := transportEnvelope(e, profile, msg)
+	env, err := transportEnvelope(e, profile, watched)
 	if err != nil {
 		w.decide(e, transport.Every(len(e.members), refusedHere(err)), nil)
 		return
@@ -89,6 +101,10 @@ func (w *Worker) send(e *envelope) {
 	began := time.Now()
 	outcomes := hop.Transport.Send(w.work, env, wr)
 	took := time.Since(began)
+	watched.blame(outcomes)
+	if len(attachments) > 0 {
+		w.shelf.heard(w.work, reading, watched.failed)
+	}
 	w.observe(e.lineup, ticket, outcomes)
 	for _, o := range outcomes {
 		w.c.Observer.Sent(profile.Name, e.members[0].Lane, o.Class, took)
@@ -122,8 +138,11 @@ func (w *Worker) ensureContent(e *envelope) error {
 // composeOutcome: what cannot be built now or ever. The hop has no part in it.
 func composeOutcome(err error) postledger.Outcome {
 	var field *mime.FieldError
+	var unread *mime.AttachmentError
 	switch {
-	case errors.Is(err, errContentGone), errors.Is(err, fs.ErrNotExist), errors.Is(err, mime.ErrContentChanged):
+	case errors.As(err, &unread):
+		return unreadOutcome(unread.Err)
+	case errors.Is(err, errContentGone):
 		return postledger.Outcome{Class: postledger.OutcomeRefused, Reason: postledger.ReasonContentLost, Text: "the content needed to build the message is missing"}
 	case errors.As(err, &field):
 		return refusedHere(err)

@@ -28,6 +28,7 @@ type Worker struct {
 	journal  *journal.Journal
 	settler  *settle.Settler
 	life     lifeline
+	shelf    *shelf
 	memory   [2]*semaphore.Weighted // by lane
 	composer mime.Composer
 	wake     chan struct{} // one pending look is as good as many
@@ -69,7 +70,7 @@ type Worker struct {
 func New(c Config) (*Worker, error) {
 	c.defaults()
 	w := &Worker{
-		c: c, memory: budgets(c.MemoryBudget / 2),
+		c: c, shelf: newShelf(&c), memory: budgets(c.MemoryBudget / 2),
 		wake: make(chan struct{}, 1), reload: make(chan struct{}, 1), failed: make(chan error, 1),
 		lineups: map[postledger.ID]*lineup{}, revoked: map[Pair]bool{}, keys: map[ledger.ClaimKey]*keyState{},
 		others: watched{}, held: map[postledger.ID]int64{}, living: 1,

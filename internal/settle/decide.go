@@ -75,6 +75,12 @@ func decideOne(t *Tried, i int, rnd func() float64) ledger.Settlement {
 		s.To, s.Reason, s.Delay = postledger.StatusQueued, unchargedReason(o), unavailableDelay
 	default: // returned: not the hop's doing
 		s.To, s.Reason = postledger.StatusQueued, unchargedReason(o)
+		if s.Reason == postledger.ReasonStorageUnavailable {
+			// Never charged, however long the store is away. It waits longer
+			// each time, so that a large backlog does not go round in a loop.
+			// A throttle that follows counts these returns with its own.
+			s.Uncharged, s.Delay = true, throttleDelay(m.Uncharged, rnd)
+		}
 	}
 	if s.To != postledger.StatusSent && o.Class != postledger.OutcomeReturned {
 		s.Event = &ledger.Event{Kind: kind, Phase: o.Phase, Code: o.Code, Enhanced: o.Enhanced}

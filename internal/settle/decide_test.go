@@ -69,6 +69,8 @@ func TestDecideByClass(t *testing.T) {
 		{name: "throttled past the horizon is no charged failure", uncharged: 4, first: old, outcome: postledger.Outcome{Class: postledger.OutcomeThrottled}, to: queued, reason: postledger.ReasonThrottled, returned: true, delay: 16 * time.Second, event: "throttled"},
 		{name: "unavailable", attempts: 5, first: old, uncharged: 19, outcome: postledger.Outcome{Class: postledger.OutcomeUnavailable}, to: queued, reason: postledger.ReasonUnavailable, delay: time.Second, event: "unavailable"},
 		{name: "misconfigured", attempts: 5, first: old, uncharged: 19, outcome: postledger.Outcome{Class: postledger.OutcomeMisconfigured}, to: queued, reason: postledger.ReasonMisconfigured, delay: time.Second, event: "misconfigured"},
+		{name: "without its attachments", uncharged: 2, outcome: postledger.Outcome{Class: postledger.OutcomeReturned, Reason: postledger.ReasonStorageUnavailable}, to: queued, reason: postledger.ReasonStorageUnavailable, returned: true, delay: 4 * time.Second},
+		{name: "without its attachments for a day", attempts: 5, first: old, uncharged: 1440, outcome: postledger.Outcome{Class: postledger.OutcomeReturned, Reason: postledger.ReasonStorageUnavailable}, to: queued, reason: postledger.ReasonStorageUnavailable, returned: true, delay: time.Minute},
 		{name: "returned", attempts: 5, first: old, uncharged: 19, outcome: postledger.Outcome{Class: postledger.OutcomeReturned}, to: queued, reason: postledger.ReasonReturned},
 	} {
 		t.Run(c.name, func(t *testing.T) {
