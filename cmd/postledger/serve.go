@@ -34,12 +34,16 @@ func (c *serveCmd) Run(e *env) error {
 }
 
 // heapFor is how large the heap may grow before the collector works harder,
-// instead of letting garbage double what is used: the memory for bodies, and what
-// the requests that are read and the rest of a server need beside it. SQLite's
+// instead of letting garbage double what is used: the memory for bodies, that for
+// uploads into a bucket, and what the requests that are read and the rest of a
+// server need beside it. SQLite's
 // own memory is not in the heap: its cache, and each large value once or twice.
 func heapFor(c *config.Config) int64 {
 	const beside, sqlite = 64 << 20, 80 << 20
 	n := int64(c.MemoryBudget) + beside
+	if c.BlobsInS3() {
+		n += int64(c.S3.UploadMemory)
+	}
 	if !strings.HasPrefix(c.Database.Reveal(), "postgres") {
 		n -= sqlite
 	}

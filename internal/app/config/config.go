@@ -91,7 +91,7 @@ func Default() Config {
 		AdminHTTP:           "127.0.0.1:8026",
 		MemoryBudget:        128 << 20,
 		StopTimeout:         60 * time.Second,
-		S3:                  S3{UploadMemory: 64 << 20},
+		S3:                  S3{UploadMemory: 40 << 20},
 		Limits:              Limits{KeyRate: 200, KeyBurst: 400},
 		Log:                 Log{Level: "info", Format: "json"},
 		Timings: Timings{

@@ -23,7 +23,7 @@ const MinMemory = partSize
 // parts is the room for the parts that are in flight. An upload sends one part
 // after the other from one room, so memory is at most
 //
-//	Config.Memory / 5 MiB uploads × 5 MiB   (64 MiB: 12 uploads)
+//	Config.Memory / 5 MiB uploads × 5 MiB   (40 MiB: 8 uploads)
 //
 // beside 64 KiB for each Put that runs. Further uploads wait for a room, their
 // senders held back by the connection. Rooms are made when first needed and
