@@ -43,26 +43,44 @@ func (w *Worker) addKey(k ledger.ClaimKey) {
 }
 
 // leaseLoop is the one leaser: it leases when there is room and work, and
-// else waits to be woken or for the poll.
+// else waits to be woken or for the poll. The poll's turn comes also while there
+// is always something to lease: a backlog that keeps the leaser busy must not
+// hide what another process accepted, or what has become due.
 func (w *Worker) leaseLoop() {
 	poll := time.NewTicker(w.c.PollImmediate)
 	defer poll.Stop()
-	scan := true
+	w.look()
 	for {
-		if scan && w.life.fresh() {
-			w.returnDoubtful()
-			w.scanKeys()
-		}
 		for w.life.fresh() && w.lifetime.Err() == nil && w.leaseOnce() {
+			select {
+			case <-poll.C:
+				w.look()
+			default:
+			}
+		}
+		select {
+		case <-w.lifetime.Done():
+			return
+		case <-poll.C:
+			w.look()
+			continue
+		default:
 		}
 		select {
 		case <-w.lifetime.Done():
 			return
 		case <-w.wake:
-			scan = false
 		case <-poll.C:
-			scan = true
+			w.look()
 		}
+	}
+}
+
+// look finds what nobody woke the leaser for.
+func (w *Worker) look() {
+	if w.life.fresh() {
+		w.returnDoubtful()
+		w.scanKeys()
 	}
 }
 
