@@ -34,14 +34,14 @@ func TestSteadyClock(t *testing.T) {
 				for i, m := range moments {
 					<-time.After(m.after)
 					wall, slept = m.wall, m.asleep
-					if off := clock().Sub(time.Now()); off != m.off {
+					if off := time.Until(clock()); off != m.off {
 						t.Errorf("moment %d: off by %v, want %v", i, off, m.off)
 					}
 				}
 			})
 		})
 	}
-	if off := ledger.SteadyClock(time.Now)().Sub(time.Now()); off.Abs() > time.Minute {
+	if off := time.Until(ledger.SteadyClock(time.Now)()); off.Abs() > time.Minute {
 		t.Errorf("the real one is off by %v", off)
 	}
 }
