@@ -1,6 +1,6 @@
 // Package testserver starts the real servers that the tests talk to:
-// PostgreSQL, Mailpit, Postfix's smtp-sink, an independent DKIM verifier, and a
-// TCP proxy that breaks connections on command.
+// PostgreSQL, Mailpit, Postfix's smtp-sink, an independent DKIM verifier, a TCP
+// proxy that breaks connections on command, and a disk with little room.
 //
 // Contract:
 //

@@ -43,6 +43,17 @@ const appDatabase = "postledger"
 // POSTLEDGER_TEST_POSTGRES_URL names another server, the test is skipped.
 func PrivatePostgres(tb testing.TB, settings ...string) *PostgresServer {
 	tb.Helper()
+	return privatePostgres(tb, "", settings)
+}
+
+// PostgresOn is PrivatePostgres with its data on a disk of the test's own.
+func PostgresOn(tb testing.TB, disk string, settings ...string) *PostgresServer {
+	tb.Helper()
+	return privatePostgres(tb, disk, settings)
+}
+
+func privatePostgres(tb testing.TB, disk string, settings []string) *PostgresServer {
+	tb.Helper()
 	if _, ok := findPostgres(); !ok && os.Getenv(postgresURLVariable) != "" {
 		tb.Skip("POSTLEDGER_TEST_POSTGRES_URL is set and no PostgreSQL is installed: this test must stop a server of its own")
 	}
@@ -56,8 +67,13 @@ func PrivatePostgres(tb testing.TB, settings ...string) *PostgresServer {
 		log:      filepath.Join(tb.TempDir(), "postgres.log"),
 	}
 	useSharedDir(tb, dir)
+	if disk == "" {
+		disk = dir
+	} else if err := s.owner.own(disk); err != nil {
+		tb.Fatalf("create a private PostgreSQL server: %v", err)
+	}
 	var err error
-	s.cluster, err = initCluster(s.programs, s.owner, dir, "private-"+randomHex(6), reservePort(tb))
+	s.cluster, err = initCluster(s.programs, s.owner, disk, "private-"+randomHex(6), reservePort(tb))
 	tb.Cleanup(s.remove)
 	if err != nil {
 		tb.Fatalf("create a private PostgreSQL server: %v", err)
@@ -119,6 +135,28 @@ func (s *PostgresServer) Stop(mode StopMode) {
 	}
 	s.server.stop(ask, startTimeout)
 	s.server = nil
+}
+
+// Kill ends every process of the server at one moment, as a power failure
+// does but for the disk. It returns when they are gone.
+func (s *PostgresServer) Kill() {
+	s.tb.Helper()
+	s.Pause() // so that none does anything about the end of another
+	for _, pid := range s.frozen {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // frozen, so the id is still its own
+	}
+	s.frozen = nil
+	<-s.server.done
+	s.server = nil
+}
+
+// Exited tells whether the server has ended by itself, as it does when it
+// cannot recover. It counts as stopped then.
+func (s *PostgresServer) Exited() bool {
+	if s.server != nil && s.server.exited() {
+		s.server = nil
+	}
+	return s.server == nil
 }
 
 // Pause freezes every process of the server: connections stay open and nothing

@@ -31,6 +31,9 @@ type TCPProxy struct {
 	oneWay time.Duration // half of the added round trip
 	open   chan struct{} // closed while bytes may pass
 	refuse bool
+	rate   int64 // bytes a second in each direction of a connection; 0: no bound
+	// accepted counts every connection that was asked for.
+	accepted int
 }
 
 // Proxy starts a proxy in front of the target (host:port) for the length of the
@@ -108,6 +111,32 @@ func (p *TCPProxy) Delay(roundTrip time.Duration) {
 	p.oneWay = roundTrip / 2
 }
 
+// Rate bounds each direction of each connection to so many bytes a second, from
+// now on; 0 takes the bound away.
+func (p *TCPProxy) Rate(bytesPerSecond int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rate = bytesPerSecond
+}
+
+// Strand leaves the connections that exist without an answer for ever: what is
+// written to them vanishes, and neither side hears of an end. New ones work. It
+// is what a firewall does that forgets its connections.
+func (p *TCPProxy) Strand() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.stranded.Store(true)
+	}
+}
+
+// Accepted is how many connections were asked for since the proxy began.
+func (p *TCPProxy) Accepted() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accepted
+}
+
 // Refuse makes new connections end at once. Those that exist go on.
 func (p *TCPProxy) Refuse(on bool) {
 	p.mu.Lock()
@@ -135,6 +164,7 @@ func (p *TCPProxy) accept(ctx context.Context) {
 func (p *TCPProxy) connect(ctx context.Context, client *net.TCPConn) {
 	p.mu.Lock()
 	refuse := p.refuse
+	p.accepted++
 	p.mu.Unlock()
 	if refuse {
 		abort(client)

@@ -6,12 +6,15 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // link is one client's connection and the one to the target behind it.
 type link struct {
 	client, target *net.TCPConn
+	// stranded links lose what they get, and every sign of an end.
+	stranded atomic.Bool
 }
 
 func (l *link) ends(direction Direction) (from, to *net.TCPConn) {
@@ -87,8 +90,15 @@ func (p *TCPProxy) write(ctx context.Context, l *link, direction Direction, flig
 		if !p.hold(ctx, c.due) {
 			return false
 		}
+		if l.stranded.Load() {
+			if c.end == nil {
+				continue
+			}
+			<-ctx.Done() // the other side does not hear of it
+			return false
+		}
 		data, cut := p.allow(direction, c.data)
-		if _, err := to.Write(data); err != nil {
+		if !p.trickle(ctx, to, data) {
 			return false
 		}
 		if cut {
@@ -102,6 +112,32 @@ func (p *TCPProxy) write(ctx context.Context, l *link, direction Direction, flig
 			return errors.Is(c.end, io.EOF)
 		}
 	}
+}
+
+// trickle writes at the rate that is allowed. It reports whether all was
+// written.
+func (p *TCPProxy) trickle(ctx context.Context, to net.Conn, data []byte) bool {
+	for len(data) > 0 {
+		part := data
+		if rate := p.bytesPerSecond(); rate > 0 {
+			// Twenty parts a second.
+			part = data[:min(int64(len(data)), max(1, rate/20))]
+			if !p.hold(ctx, time.Now().Add(time.Duration(len(part))*time.Second/time.Duration(rate))) {
+				return false
+			}
+		}
+		if _, err := to.Write(part); err != nil {
+			return false
+		}
+		data = data[len(part):]
+	}
+	return true
+}
+
+func (p *TCPProxy) bytesPerSecond() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rate
 }
 
 // hold waits until the time has come and the proxy is open. It reports whether
