@@ -163,15 +163,16 @@ func until(t *testing.T, c *client.Client, what string, ok func(map[postledger.S
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	var last map[postledger.Status]int
 	for {
 		n := map[postledger.Status]int{}
 		for d, err := range c.Deliveries(ctx, client.DeliveryFilter{PageSize: 1000}) {
 			if err != nil {
-				t.Fatalf("wait until %s: %v (%v)", what, err, n)
+				t.Fatalf("wait until %s: %v (%v)", what, err, last)
 			}
 			n[d.Status]++
 		}
-		if ok(n) {
+		if last = n; ok(n) {
 			return n
 		}
 		<-tick.C

@@ -58,7 +58,7 @@ type Estimate struct {
 }
 
 type count struct {
-	mu    sync.Mutex // one counts at a time
+	turn  chan struct{} // one counts at a time, and the others wait no longer than they may
 	n     int64
 	upTo  int64
 	until time.Time
@@ -86,8 +86,12 @@ func NewEstimate(c Counter, now func() time.Time) *Estimate {
 // Waiting estimates what waits.
 func (e *Estimate) Waiting(ctx context.Context, profile postledger.ID, upTo int64) (int64, error) {
 	c := e.of(profile)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 	start := e.now()
 	if start.Before(c.until) && c.upTo >= upTo {
 		return c.n + e.since(c), nil
@@ -127,7 +131,7 @@ func (e *Estimate) of(profile postledger.ID) *count {
 		if len(e.m) >= maxCounts {
 			clear(e.m)
 		}
-		c = &count{}
+		c = &count{turn: make(chan struct{}, 1)}
 		e.m[profile] = c
 	}
 	return c

@@ -27,6 +27,8 @@ type flight struct {
 	done  chan struct{}
 	out   Receipt
 	err   error
+	// left says that the leader went away, which is its own affair.
+	left bool
 }
 
 // maxFlights bounds the requests that fly or wait for one that does. Each is a
@@ -61,7 +63,7 @@ func (f *flights) do(ctx context.Context, k flightKey, print string, fn func() (
 			lead = &flight{print: print, done: make(chan struct{}), err: errLeaderLost}
 			f.m[k] = lead
 			f.mu.Unlock()
-			return f.lead(k, lead, fn)
+			return f.lead(ctx, k, lead, fn)
 		}
 		f.mu.Unlock()
 		select {
@@ -76,14 +78,14 @@ func (f *flights) do(ctx context.Context, k flightKey, print string, fn func() (
 			return out, nil
 		case lead.err == nil:
 			return Receipt{}, &MismatchError{Other: -1}
-		case lead.print == print && common(lead.err):
+		case lead.print == print && !lead.left && common(lead.err):
 			return Receipt{}, lead.err
 		}
 	}
 }
 
 // lead ends the flight also when fn panics: nobody may wait for ever.
-func (f *flights) lead(k flightKey, l *flight, fn func() (Receipt, error)) (Receipt, error) {
+func (f *flights) lead(ctx context.Context, k flightKey, l *flight, fn func() (Receipt, error)) (Receipt, error) {
 	defer func() {
 		f.mu.Lock()
 		delete(f.m, k)
@@ -91,13 +93,15 @@ func (f *flights) lead(k flightKey, l *flight, fn func() (Receipt, error)) (Rece
 		close(l.done)
 	}()
 	l.out, l.err = fn()
+	l.left = ctx.Err() != nil
 	return l.out, l.err
 }
 
-// common reports whether a failure would be every racer's. Its own context,
-// API key and attachment stream are the leader's alone.
+// common reports whether a failure would be every racer's. Its own API key and
+// attachment stream are the leader's alone. That the ledger did not answer in
+// time is everybody's: each would else wait for as long, one after the other.
 func common(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) {
 		return false
 	}
 	switch CodeOf(err) {

@@ -47,8 +47,8 @@ type Backlog interface {
 	Added(profile postledger.ID, n int64)
 }
 
-// Config is what a Service works with. All but MaxWaiting, Wake, Now and Log
-// are needed.
+// Config is what a Service works with. All but MaxWaiting, Wake, Timeout, Now
+// and Log are needed.
 type Config struct {
 	Ledger  Ledger
 	Blobs   Blobs
@@ -62,8 +62,10 @@ type Config struct {
 	// must not block. A wake-up that is lost is made good by the workers'
 	// clock.
 	Wake func([]ledger.ClaimKey)
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Timeout bounds each look at the ledger (default that of the ledger).
+	Timeout time.Duration
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Service accepts requests. Its methods may be called from any goroutine.
@@ -86,6 +88,10 @@ func New(c Config) *Service {
 	if c.Wake == nil {
 		c.Wake = func([]ledger.ClaimKey) {}
 	}
+	if c.Timeout == 0 {
+		c.Timeout = ledger.DefaultTimeout
+	}
+	c.Ledger, c.Backlog = patient{c.Ledger, c.Timeout}, patientBacklog{c.Backlog, c.Timeout}
 	return &Service{
 		Config:   c,
 		policies: newPolicies(c.Ledger, c.Now),
@@ -191,6 +197,10 @@ func (s *Service) admit(ctx context.Context, d *draft, e *ledger.Effective) erro
 	}
 	return s.checkOverload(ctx)
 }
+
+// Unavailable reports whether an error of the ledger is no answer of its: it
+// could not do what it was asked.
+func Unavailable(err error) bool { return CodeOf(refuse(err)) == CodeUnavailable && !stale(err) }
 
 // refuse turns an error of the ledger into a refusal; one that is none of its
 // answers means that it could not be asked, and that nothing was changed.

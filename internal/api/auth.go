@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,7 +37,7 @@ func (s *server) authenticate(ctx context.Context, c *call) *Problem {
 			return p
 		}
 		var err error
-		known.key, known.app, err = s.Ledger.APIKeyBySum(ctx, sum)
+		known.key, known.app, err = s.keyBySum(ctx, sum)
 		switch {
 		case err == nil:
 			s.keys.put(sum, known, cleared)
@@ -65,6 +66,13 @@ func (s *server) authenticate(ctx context.Context, c *call) *Problem {
 		return problem(codeForbidden, "")
 	}
 	return nil
+}
+
+// keyBySum looks a key up, within the time that a caller is kept waiting.
+func (s *server) keyBySum(ctx context.Context, sum [sha256.Size]byte) (postledger.APIKey, postledger.App, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	return s.Ledger.APIKeyBySum(ctx, sum)
 }
 
 // allowed reports whether the key has the scope that the route needs of its

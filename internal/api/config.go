@@ -40,6 +40,8 @@ type Config struct {
 	// BodyMemory bounds what the JSON of all requests holds at one time, in
 	// bytes; default 96 MiB. A request that needs more is read alone. Optional.
 	BodyMemory int64
+	// Timeout bounds the look-up of a caller's key; default 15 s. Optional.
+	Timeout time.Duration
 	// Now is the clock of limits and caches. Optional.
 	Now func() time.Time
 	// Log gets one line a request, without bodies and addresses. Optional.
@@ -141,6 +143,9 @@ func (c Config) optional() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = ledger.DefaultTimeout
 	}
 	if c.Stall <= 0 {
 		c.Stall = 30 * time.Second

@@ -13,12 +13,14 @@ import (
 // an accept's commit.
 type acceptLedger struct {
 	*ledger.Ledger
-	metrics *metrics.Metrics
-	kill    func(point string)
+	metrics  *metrics.Metrics
+	refusals *refusals
+	kill     func(point string)
 }
 
 func (l acceptLedger) Accept(ctx context.Context, r *ledger.AcceptRequest) (ledger.Accepted, error) {
 	out, err := l.Ledger.Accept(ctx, r)
+	l.refusals.note(err)
 	if err != nil {
 		return out, err
 	}

@@ -52,6 +52,7 @@ type App struct {
 	public  *listener
 	admin   *listener
 
+	refusals refusals
 	// failure is why the worker must not go on, once failed is closed.
 	failure atomic.Pointer[error]
 	failed  chan struct{}

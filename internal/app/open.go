@@ -35,7 +35,9 @@ func OpenLedger(ctx context.Context, c *config.Config, a Access, log *slog.Logge
 			return nil, fmt.Errorf("open %s: %w", c.Database.Path(), ErrNoLedger)
 		}
 	}
-	l, err := ledger.Open(ctx, c.Database.Reveal(), ledger.Options{Connections: c.DatabaseConnections, Log: log})
+	l, err := ledger.Open(ctx, c.Database.Reveal(), ledger.Options{
+		Connections: c.DatabaseConnections, Timeout: c.DatabaseTimeout, Log: log,
+	})
 	if err != nil {
 		return nil, err
 	}

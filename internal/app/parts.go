@@ -89,7 +89,7 @@ func (a *App) makeSteps() error {
 		Ledger: a.ledger, Hop: a.hops.Make, Pause: a.pauseByAlarm, Open: a.blobs.Open,
 		OnSettled:  func(ids []postledger.ID) { a.waiters.Notify(ids...) },
 		JournalDir: c.JournalDir, Host: host(), Version: a.o.Version, MemoryBudget: int64(c.MemoryBudget),
-		Heartbeat: c.Timings.Heartbeat, StaleAfter: c.Timings.StaleAfter, LostAfter: c.Timings.LostAfter,
+		Timeout: c.DatabaseTimeout, Heartbeat: c.Timings.Heartbeat, StaleAfter: c.Timings.StaleAfter, LostAfter: c.Timings.LostAfter,
 		PollImmediate: c.Timings.PollImmediate, PollBulk: c.Timings.PollBulk, Recovery: c.Timings.Recovery,
 		Log: a.log, Observer: a.metrics, Kill: a.o.Kill,
 	})
@@ -97,14 +97,15 @@ func (a *App) makeSteps() error {
 		return fmt.Errorf("make worker: %w", err)
 	}
 	a.accept = accept.New(accept.Config{
-		Ledger: acceptLedger{a.ledger, a.metrics, a.o.Kill}, Blobs: killBlobs{a.blobs, a.o.Kill},
+		Ledger: acceptLedger{a.ledger, a.metrics, &a.refusals, a.o.Kill}, Blobs: killBlobs{a.blobs, a.o.Kill},
 		Backlog: accept.NewEstimate(a.ledger, nil), Capabilities: a.hops.Capabilities,
-		MaxWaiting: c.MaxWaiting, Wake: a.worker.Wake, Log: a.log,
+		MaxWaiting: c.MaxWaiting, Wake: a.worker.Wake, Timeout: c.DatabaseTimeout, Log: a.log,
 	})
 	a.keeper = &upkeep.Keeper{Ledger: a.ledger, Blobs: a.blobs, Log: a.log, Lag: a.metrics.RetentionLag}
 	a.ready = &readiness{checks: []check{
 		{"ledger", a.ledger.Ping},
 		{"attachments", a.blobs.Check},
+		{"accepting", a.refusals.ready},
 		{"worker", a.workerReady},
 	}}
 	return nil

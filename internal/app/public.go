@@ -18,7 +18,8 @@ func (a *App) makeAPI() error {
 		Ledger: apiLedger{a.ledger, a}, Acceptor: a.accept, Operator: settle.NewOperator(a.ledger, a.worker.Wake),
 		Waiter: waiter{a}, Profiles: profiles{a}, Sandbox: a.hops.Kept(), Readiness: a.ready,
 		Changed: a.worker.Reload, Source: sourceOf(a.config.TrustedProxies),
-		KeyRate: float64(a.config.Limits.KeyRate), KeyBurst: a.config.Limits.KeyBurst, Log: a.log,
+		KeyRate: float64(a.config.Limits.KeyRate), KeyBurst: a.config.Limits.KeyBurst,
+		Timeout: a.config.DatabaseTimeout, Log: a.log,
 	})
 	if err != nil {
 		return fmt.Errorf("make API: %w", err)

@@ -32,6 +32,7 @@ func (a *App) sample(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	a.metrics.JournalTaken(a.worker.JournalTaken())
+	a.sampleLog()
 	if err := a.metrics.Sample(ctx, a.ledger); err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Warn("the gauges could not be read", slog.Any("error", err))
 		return
@@ -47,6 +48,25 @@ func (a *App) sample(ctx context.Context) {
 				a.metrics.Rate(profiles[i].Name, rate)
 			}
 		}
+	}
+}
+
+// largeLog is four times what the write-ahead log is cut back to when nobody
+// reads an old snapshot.
+const largeLog = 256 << 20
+
+// sampleLog looks at the embedded ledger's write-ahead log. Nothing can bound
+// it but the end of who reads: refusing mail would turn a slow reader into an
+// outage. So it is said before the disk is full.
+func (a *App) sampleLog() {
+	n, err := a.ledger.LogBytes()
+	if err != nil {
+		a.log.Warn("the gauges could not be read", slog.Any("error", err))
+		return
+	}
+	a.metrics.LogBytes(n)
+	if n > largeLog {
+		a.log.Warn("the ledger's write-ahead log grows: a program holds a snapshot of the database open", slog.Int64("bytes", n))
 	}
 }
 
@@ -73,10 +93,11 @@ func (a *App) watchWorker(ctx context.Context) {
 	}
 }
 
-// workerReady fails once the worker must not go on.
+// workerReady fails once the worker must not go on, and while it cannot write
+// that it lives.
 func (a *App) workerReady(context.Context) error {
 	if err := a.failure.Load(); err != nil {
 		return errors.Join(errWorkerFailed, *err)
 	}
-	return nil
+	return a.worker.Alive()
 }

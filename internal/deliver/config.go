@@ -80,6 +80,9 @@ type Config struct {
 	MemoryBudget int64
 	// Heartbeat is how often the worker's row is written (default 5 s).
 	Heartbeat time.Duration
+	// Timeout bounds each transaction of leasing and settling (default that of
+	// the ledger).
+	Timeout time.Duration
 	// StaleAfter is how long a worker may go without a written heartbeat and
 	// still transmit (default 20 s).
 	StaleAfter time.Duration
@@ -107,6 +110,7 @@ func (c *Config) defaults() {
 			*d = v
 		}
 	}
+	def(&c.Timeout, ledger.DefaultTimeout)
 	def(&c.Heartbeat, 5*time.Second)
 	def(&c.StaleAfter, 20*time.Second)
 	def(&c.LostAfter, 60*time.Second)

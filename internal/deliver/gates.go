@@ -19,7 +19,7 @@ const gateAge = 5 * time.Second
 func (w *Worker) gates(e *envelope) []ledger.Settlement {
 	var checks map[postledger.ID]ledger.Check
 	if time.Since(e.leasedAt) > gateAge {
-		ctx, cancel := context.WithTimeout(w.work, 10*time.Second)
+		ctx, cancel := context.WithTimeout(w.work, w.c.Timeout)
 		defer cancel()
 		ids := make([]postledger.ID, len(e.members))
 		for i := range e.members {

@@ -43,58 +43,44 @@ func (w *Worker) addKey(k ledger.ClaimKey) {
 }
 
 // leaseLoop is the one leaser: it leases when there is room and work, and
-// else waits to be woken or for the poll. The poll's turn comes also while there
-// is always something to lease: a backlog that keeps the leaser busy must not
-// hide what another process accepted, or what has become due.
+// else waits to be woken or for the poll.
 func (w *Worker) leaseLoop() {
 	poll := time.NewTicker(w.c.PollImmediate)
 	defer poll.Stop()
-	w.look()
+	scan := true
+	var r rest
 	for {
-		for w.life.fresh() && w.lifetime.Err() == nil && w.leaseOnce() {
-			select {
-			case <-poll.C:
-				w.look()
-			default:
+		if scan && w.life.fresh() && r.over(&w.life) {
+			err := w.returnDoubtful()
+			if err == nil {
+				err = w.scanKeys()
 			}
+			r.note(w.c.PollImmediate, err)
 		}
-		select {
-		case <-w.lifetime.Done():
-			return
-		case <-poll.C:
-			w.look()
-			continue
-		default:
+		for w.life.fresh() && w.lifetime.Err() == nil && w.leaseOnce() {
 		}
 		select {
 		case <-w.lifetime.Done():
 			return
 		case <-w.wake:
+			scan = false
 		case <-poll.C:
-			w.look()
+			scan = true
 		}
-	}
-}
-
-// look finds what nobody woke the leaser for.
-func (w *Worker) look() {
-	if w.life.fresh() {
-		w.returnDoubtful()
-		w.scanKeys()
 	}
 }
 
 // scanKeys finds keys with work that nobody woke us for: another process's
 // accepts, retries, send_at.
-func (w *Worker) scanKeys() {
-	ctx, cancel := context.WithTimeout(w.lifetime, 10*time.Second)
+func (w *Worker) scanKeys() error {
+	ctx, cancel := context.WithTimeout(w.lifetime, w.c.Timeout)
 	defer cancel()
 	keys, err := w.c.Ledger.Waiting(ctx)
 	if err != nil {
 		if w.lifetime.Err() == nil {
 			w.c.Log.Error("look for waiting deliveries", slog.Any("error", err))
 		}
-		return
+		return err
 	}
 	now := time.Now()
 	w.mu.Lock()
@@ -112,6 +98,7 @@ func (w *Worker) scanKeys() {
 			w.turns[laneOf(k.Lane)].Remove(k)
 		}
 	}
+	return nil
 }
 
 // leaseOnce leases one round and hands it to the profiles; it reports whether
@@ -121,7 +108,7 @@ func (w *Worker) leaseOnce() bool {
 	if len(wants) == 0 {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(w.work, 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.work, w.c.Timeout)
 	defer cancel()
 	began, era := time.Now(), w.life.era()
 	claimed, err := w.c.Ledger.Lease(ctx, w.id, w.life.known(), wants)
@@ -151,9 +138,13 @@ func (w *Worker) leaseOnce() bool {
 			w.c.Observer.Leased(wants[i].Key.Lane, n, took)
 		}
 	}
-	w.load(ctx, all)
+	loaded := w.load(ctx, all)
 	w.enqueue(all)
-	return any
+	if !loaded {
+		// What was leased goes back and would be leased again at once.
+		w.pause(time.Second)
+	}
+	return any && loaded
 }
 
 // pause waits, or returns when the worker stops.
@@ -269,10 +260,11 @@ func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time, e
 	return out
 }
 
-// load reads the messages of a round, all in one query.
-func (w *Worker) load(ctx context.Context, all []*envelope) {
+// load reads the messages of a round, all in one query; it reports whether that
+// went well.
+func (w *Worker) load(ctx context.Context, all []*envelope) bool {
 	if len(all) == 0 {
-		return
+		return true
 	}
 	seen := map[postledger.ID]bool{}
 	var ids []postledger.ID
@@ -285,11 +277,12 @@ func (w *Worker) load(ctx context.Context, all []*envelope) {
 	loaded, err := w.c.Ledger.LoadMessages(ctx, ids, contentInLease)
 	if err != nil {
 		w.c.Log.Error("load messages", slog.Any("error", err))
-		return // their senders give them back
+		return false // their senders give them back
 	}
 	for _, e := range all {
 		e.message = loaded[e.members[0].MessageID]
 	}
+	return true
 }
 
 // enqueue hands envelopes to their profiles and starts senders.
@@ -328,18 +321,18 @@ const doubtFor = time.Minute
 // returnDoubtful frees what a lease without an answer may have leased. Only
 // the leaser calls it, so no other lease is under way; what this process holds
 // is in held from the lease's answer to the settle's commit.
-func (w *Worker) returnDoubtful() {
+func (w *Worker) returnDoubtful() error {
 	if w.doubtful.IsZero() {
-		return
+		return nil
 	}
 	over := time.Now().After(w.doubtful)
-	ctx, cancel := context.WithTimeout(w.lifetime, 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.lifetime, w.c.Timeout)
 	defer cancel()
 	var after postledger.ID
 	for {
 		ls, err := w.c.Ledger.Leases(ctx, w.id, after, recoveryPage)
 		if err != nil {
-			return // asked again at the next poll
+			return err // asked again at the next poll
 		}
 		if len(ls) == 0 {
 			break
@@ -357,10 +350,11 @@ func (w *Worker) returnDoubtful() {
 		}
 		w.mu.Unlock()
 		if _, err := w.c.Ledger.Settle(ctx, ss); err != nil {
-			return
+			return err
 		}
 	}
 	if over {
 		w.doubtful = time.Time{}
 	}
+	return nil
 }

@@ -26,6 +26,8 @@ type lifeline struct {
 	// or a settle; mu keeps the journal's copy from going back.
 	mu   sync.Mutex
 	beat int64
+	// fault is why the last heartbeat could not be written; nil when it was.
+	fault atomic.Pointer[error]
 	// eras counts the silences that were long enough for others to take over:
 	// what was leased before one may not be transmitted after it, also when a
 	// heartbeat comes first.
@@ -44,12 +46,17 @@ func (l *lifeline) run(ctx context.Context) {
 		case <-tick.C:
 		}
 		began := time.Now()
-		bctx, cancel := context.WithTimeout(ctx, l.w.c.StaleAfter)
+		// Twice in the time after which the worker is stale: one that waits on
+		// a connection that is dead must not be the only one.
+		bctx, cancel := context.WithTimeout(ctx, l.w.c.StaleAfter/2)
 		beat, err := l.w.c.Ledger.Heartbeat(bctx, l.w.id, l.known())
 		cancel()
 		switch {
 		case err == nil:
 			l.ok(began)
+			if l.fault.Swap(nil) != nil {
+				l.w.poke() // the loops need not wait out their rest
+			}
 			if err := l.committed(beat); err != nil {
 				l.w.fail(err)
 				return
@@ -58,6 +65,7 @@ func (l *lifeline) run(ctx context.Context) {
 			l.w.fail(err)
 			return
 		case ctx.Err() == nil:
+			l.fault.Store(&err)
 			l.w.c.Log.Warn("heartbeat failed", slog.Any("error", err))
 		}
 	}
@@ -92,6 +100,9 @@ func (l *lifeline) ok(began time.Time) {
 
 // fresh reports whether the worker may lease.
 func (l *lifeline) fresh() bool { return time.Since(*l.last.Load()) < l.w.c.StaleAfter }
+
+// answered reports whether a heartbeat was written after t.
+func (l *lifeline) answered(t time.Time) bool { return l.last.Load().After(t) }
 
 // era is to be read before a lease.
 func (l *lifeline) era() int64 { return l.eras.Load() }

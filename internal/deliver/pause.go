@@ -12,7 +12,7 @@ import (
 // people see the alarm and other workers stop too. Until the ledger has it,
 // the policy loop tries again; nothing is sent meanwhile.
 func (w *Worker) recordPause(profile postledger.ID, alarm string) {
-	ctx, cancel := context.WithTimeout(w.work, 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.work, w.c.Timeout)
 	defer cancel()
 	err := w.c.Pause(ctx, profile, alarm)
 	w.mu.Lock()

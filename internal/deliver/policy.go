@@ -18,19 +18,27 @@ const policyEvery = time.Second
 func (w *Worker) policyLoop() {
 	tick := time.NewTicker(policyEvery)
 	defer tick.Stop()
+	var r rest
 	for {
+		told := false
 		select {
 		case <-w.lifetime.Done():
 			return
 		case <-w.reload:
+			told = true
 		case <-tick.C:
 		}
-		ctx, cancel := context.WithTimeout(w.lifetime, 10*time.Second)
-		if err := w.readPolicy(ctx); err != nil && w.lifetime.Err() == nil {
-			w.c.Log.Error("read policy", slog.Any("error", err))
+		if told || r.over(&w.life) {
+			ctx, cancel := context.WithTimeout(w.lifetime, w.c.Timeout)
+			err := w.readPolicy(ctx)
+			cancel()
+			if err != nil && w.lifetime.Err() == nil {
+				w.c.Log.Error("read policy", slog.Any("error", err))
+			}
+			if r.note(policyEvery, err); err == nil {
+				w.recordPauses()
+			}
 		}
-		cancel()
-		w.recordPauses()
 		w.probeDue()
 	}
 }

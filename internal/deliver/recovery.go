@@ -54,28 +54,35 @@ func (w *Worker) recoveryLoop() {
 	every := min(w.c.Recovery, w.c.LostAfter/4)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	sweep := time.NewTicker(min(w.c.Recovery, time.Second))
+	sweepEvery := min(w.c.Recovery, time.Second)
+	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
+	var r rest
 	for {
 		select {
 		case <-w.lifetime.Done():
 			return
 		case <-tick.C:
-			w.recoverLost(w.lifetime)
+			if r.over(&w.life) {
+				r.note(every, w.recoverLost(w.lifetime))
+			}
 		case <-sweep.C:
-			w.sweep(w.lifetime)
+			if r.over(&w.life) {
+				r.note(sweepEvery, w.sweep(w.lifetime))
+			}
 		}
 	}
 }
 
-// recoverLost looks at every other worker that has not ended.
-func (w *Worker) recoverLost(ctx context.Context) {
+// recoverLost looks at every other worker that has not ended. Its error is that
+// the ledger could not say which those are.
+func (w *Worker) recoverLost(ctx context.Context) error {
 	workers, err := w.c.Ledger.Workers(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.c.Log.Error("list workers", slog.Any("error", err))
 		}
-		return
+		return err
 	}
 	now := time.Now()
 	every := min(w.c.Recovery, w.c.LostAfter/4)
@@ -101,6 +108,7 @@ func (w *Worker) recoverLost(ctx context.Context) {
 		}
 	}
 	w.share(living)
+	return nil
 }
 
 // recoverWorker settles what a dead worker left, by its journal when that

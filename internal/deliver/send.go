@@ -121,7 +121,7 @@ func (w *Worker) ensureContent(e *envelope) error {
 	if !e.message.ContentDeferred {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(w.work, 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.work, w.c.Timeout)
 	defer cancel()
 	id := e.members[0].MessageID
 	m, err := w.c.Ledger.LoadMessages(ctx, []postledger.ID{id}, 1<<40)

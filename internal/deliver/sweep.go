@@ -12,10 +12,10 @@ import (
 const sweepPage = 1000
 
 // sweep settles what waits and must not be sent any more, and sends again what
-// a profile's policy says so about.
-func (w *Worker) sweep(ctx context.Context) {
+// a profile's policy says so about. It ends at the first error, which it returns.
+func (w *Worker) sweep(ctx context.Context) (failed error) {
 	list := func(what string, ids func() ([]postledger.ID, error), s ledger.Settlement) {
-		for ctx.Err() == nil {
+		for ctx.Err() == nil && failed == nil {
 			page, err := ids()
 			if err == nil && len(page) > 0 {
 				ss := make([]ledger.Settlement, len(page))
@@ -31,7 +31,7 @@ func (w *Worker) sweep(ctx context.Context) {
 			if err != nil && ctx.Err() == nil {
 				w.c.Log.Error(what, slog.Any("error", err))
 			}
-			if err != nil || len(page) < sweepPage {
+			if failed = err; err != nil || len(page) < sweepPage {
 				return
 			}
 		}
@@ -84,4 +84,5 @@ func (w *Worker) sweep(ctx context.Context) {
 			Event: &ledger.Event{Kind: "resend", Actor: "policy"}, OwnEnvelope: true,
 		})
 	}
+	return failed
 }

@@ -127,8 +127,8 @@ func (w *Worker) Start(ctx context.Context) error {
 		// Nothing was leased: the row ends and the journal is let go.
 		return errors.Join(fmt.Errorf("start worker: %w", err), w.c.Ledger.EndWorker(ctx, w.id), w.closeHops(), w.journal.Close())
 	}
-	w.settler = settle.New(settling{w}, settle.Options{Log: w.c.Log, Kill: w.c.Kill})
-	w.recoverLost(ctx)
+	w.settler = settle.New(settling{w}, settle.Options{Timeout: w.c.Timeout, Log: w.c.Log, Kill: w.c.Kill})
+	_ = w.recoverLost(ctx) // a failure is logged; the loop looks again
 	w.beats.Go(func() { w.life.run(w.work) })
 	w.loops.Go(w.policyLoop)
 	w.loops.Go(w.leaseLoop)
@@ -156,6 +156,18 @@ func (w *Worker) fail(err error) {
 	})
 	w.endLife()
 	w.endWork()
+}
+
+// Alive is nil, or why the last heartbeat could not be written. A worker that
+// could write none for StaleAfter transmits nothing until it can.
+func (w *Worker) Alive() error {
+	if err := w.life.fault.Load(); err != nil {
+		return *err
+	}
+	if !w.life.fresh() {
+		return errStale
+	}
+	return nil
 }
 
 // JournalTaken is how many envelopes are between their dot and their settle's

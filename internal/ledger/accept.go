@@ -91,8 +91,11 @@ func (e *QuotaError) Error() string {
 // Accept writes a request: message, deliveries, key, quota, audit and counters
 // in one transaction, which it may share with other requests that arrive at
 // the same time. It returns only when the commit is known. A lost COMMIT is
-// looked up; when that fails too the error is ErrFateUnknown.
+// looked up; when that fails too the error is ErrFateUnknown. A database that
+// does not answer is waited for three times the ledger's timeout at most.
 func (l *Ledger) Accept(ctx context.Context, r *AcceptRequest) (Accepted, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
 	if l.writer != nil {
 		return l.acceptSQLite(ctx, r)
 	}

@@ -2,15 +2,11 @@ package ledger
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
-	"net"
+	"slices"
 	"sync"
-	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
+	"sync/atomic"
 )
 
 // acceptBatcher groups accepts for PostgreSQL: while one commit runs the next
@@ -23,13 +19,17 @@ type acceptBatcher struct {
 	quit chan struct{}
 	wg   sync.WaitGroup
 
+	// fates bounds the lost COMMITs that are looked up beside the loop.
+	fates chan struct{}
+
 	mu     sync.RWMutex
 	closed bool
 }
 
 type acceptOp struct {
-	a    *answer
-	done chan struct{}
+	a     *answer
+	taken atomic.Bool // by a group, or by its caller, who has waited long enough
+	done  chan struct{}
 }
 
 const (
@@ -39,12 +39,13 @@ const (
 	// Bounds of one group: requests, and messages over all of them.
 	acceptGroupRequests = 64
 	acceptGroupMessages = 1000
-	// acceptTimeout bounds a group's transaction.
-	acceptTimeout = 30 * time.Second
+	// acceptFates is less than the pool has connections. What is lost beyond
+	// it holds the loop up, as the database would.
+	acceptFates = 4
 )
 
 func newAcceptBatcher(l *Ledger) *acceptBatcher {
-	b := &acceptBatcher{l: l, ops: make(chan *acceptOp, acceptQueue), quit: make(chan struct{})}
+	b := &acceptBatcher{l: l, ops: make(chan *acceptOp, acceptQueue), quit: make(chan struct{}), fates: make(chan struct{}, acceptFates)}
 	if l.dialect == postgres {
 		b.wg.Go(b.loop)
 	}
@@ -67,8 +68,16 @@ func (b *acceptBatcher) do(ctx context.Context, r *AcceptRequest) (Accepted, err
 	if err := b.send(ctx, op); err != nil {
 		return Accepted{}, err
 	}
-	<-op.done // the group is bounded by acceptTimeout, and only its end tells
-	return op.a.out, op.a.err
+	select {
+	case <-op.done:
+		return op.a.out, op.a.err
+	case <-ctx.Done():
+		if op.taken.CompareAndSwap(false, true) {
+			return Accepted{}, fmt.Errorf("accept: wait for a turn: %w", ctx.Err())
+		}
+		<-op.done // the group is bounded, and only its end tells
+		return op.a.out, op.a.err
+	}
 }
 
 // send holds the read lock, so that nothing is handed over after close has begun.
@@ -155,35 +164,54 @@ func (op *acceptOp) claim(taken map[appKey]bool) bool {
 }
 
 // commit writes the group, or each request alone when the group cannot be
-// written as one.
+// written as one. Who does not wait any more is left out.
 func (b *acceptBatcher) commit(group []*acceptOp) {
+	group = slices.DeleteFunc(group, func(op *acceptOp) bool { return !op.taken.CompareAndSwap(false, true) })
+	if len(group) == 0 {
+		return
+	}
 	answers := make([]*answer, len(group))
 	for i, op := range group {
 		answers[i] = op.a
 	}
-	err := b.once1(answers)
-	if err != nil && len(group) > 1 && !errors.Is(err, ErrFateUnknown) && !unreachable(err) {
-		for i, a := range answers {
-			b.finish(a, b.once1(answers[i:i+1]))
-		}
-	} else {
-		for _, a := range answers {
-			b.finish(a, err)
-		}
+	xid, err := b.once(answers)
+	if err == nil || len(group) == 1 || lostCommit(err) || b.l.unreachable(err) {
+		b.end(group, xid, err)
+		return
 	}
-	for _, op := range group {
-		close(op.done)
+	for i := range group {
+		xid, err := b.once(answers[i : i+1])
+		b.end(group[i:i+1], xid, err)
 	}
 }
 
-// unreachable reports whether err is the database's rather than a request's:
-// then trying each alone would keep all of them waiting, one timeout after the
-// other, for the same answer.
-func unreachable(err error) bool {
-	var network net.Error
-	var connect *pgconn.ConnectError
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.As(err, &network) || errors.As(err, &connect)
+// end answers for a group. A COMMIT without an answer is looked up beside the
+// loop: whoever comes meanwhile has nothing to do with it.
+func (b *acceptBatcher) end(group []*acceptOp, xid uint64, err error) {
+	answer := func() {
+		if lostCommit(err) {
+			err = b.l.xactFate(xid, err)
+		}
+		for _, op := range group {
+			b.finish(op.a, err)
+			close(op.done)
+		}
+	}
+	if !lostCommit(err) {
+		answer()
+		return
+	}
+	select {
+	case b.fates <- struct{}{}:
+		b.wg.Go(func() { answer(); <-b.fates })
+	default:
+		answer()
+	}
+}
+
+func lostCommit(err error) bool {
+	var ce *commitError
+	return errors.As(err, &ce)
 }
 
 func (b *acceptBatcher) finish(a *answer, err error) {
@@ -195,24 +223,19 @@ func (b *acceptBatcher) finish(a *answer, err error) {
 	}
 }
 
-// once1 runs one group's transaction, again when another process committed one
+// once runs one group's transaction, again when another process committed one
 // of its keys in between (its row is visible the second time).
-func (b *acceptBatcher) once1(answers []*answer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), acceptTimeout)
+func (b *acceptBatcher) once(answers []*answer) (xid uint64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), b.l.timeout)
 	defer cancel()
-	var err error
 	for range 3 {
-		var xid uint64
+		xid = 0
 		err = b.l.inPostgresTx(ctx, func(ctx context.Context, t *tx) error {
 			return acceptGroup(ctx, t, answers, &xid)
 		})
-		var ce *commitError
-		if errors.As(err, &ce) {
-			return b.l.xactFate(xid, err)
-		}
 		if !errors.Is(err, errKeyRace) {
-			return err
+			return xid, err
 		}
 	}
-	return fmt.Errorf("%w: %w", ErrKeyBusy, err)
+	return xid, fmt.Errorf("%w: %w", ErrKeyBusy, err)
 }

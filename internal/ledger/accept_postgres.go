@@ -17,7 +17,7 @@ func (l *Ledger) xactFate(xid uint64, cause error) error {
 	if xid == 0 {
 		return nil // nothing was written: the answers are right whatever happened
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout)
 	defer cancel()
 	for {
 		var status *string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/postledger/postledger"
 )
@@ -38,7 +37,7 @@ func (l *Ledger) commitFateSQLite(a *answer, cause error) error {
 	if len(a.fresh) == 0 || a.err != nil {
 		return cause
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout)
 	defer cancel()
 	var n int
 	err := l.read().row(ctx, []any{&n}, `SELECT count(*) FROM messages WHERE id = ?`, a.req.Messages[a.fresh[0]].Message.ID)

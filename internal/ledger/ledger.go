@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -14,14 +16,17 @@ import (
 
 // Options tune a ledger; the zero value suits a server.
 type Options struct {
-	// Now is SQLite's clock, and that of ids; a SteadyClock of this machine when
-	// nil. PostgreSQL uses its own.
+	// Now is SQLite's clock; time.Now when nil. PostgreSQL uses its own.
 	Now func() time.Time
 	// Connections bounds the PostgreSQL pool (default 16): one for the
 	// leaser, one for the settler, one for the accept batcher, the rest for
 	// reads, administration and recovery.
 	Connections int
-	Log         *slog.Logger
+	// Timeout bounds how long an accept waits for its turn, how long its
+	// transaction may take, and how long a lost COMMIT is looked for (default
+	// 15 s each).
+	Timeout time.Duration
+	Log     *slog.Logger
 }
 
 // Ledger is an open database. Its methods may be called from any goroutine.
@@ -33,10 +38,16 @@ type Ledger struct {
 	now     func() time.Time
 	ids     postledger.IDSource
 	log     *slog.Logger
+	timeout time.Duration
 	// writeDSN opens SQLite for writing: the writer's and the migrations'.
 	writeDSN string
+	path     string // SQLite's file
 	release  func() error
 }
+
+// DefaultTimeout is how long an accept waits for the database where nothing
+// else is said.
+const DefaultTimeout = 15 * time.Second
 
 // Errors of opening a ledger.
 var (
@@ -49,15 +60,18 @@ var (
 // postgres:// URL. It does not migrate; see Migrate and CheckSchema.
 func Open(ctx context.Context, url string, o Options) (*Ledger, error) {
 	if o.Now == nil {
-		o.Now = SteadyClock(time.Now)
+		o.Now = time.Now
 	}
 	if o.Connections == 0 {
 		o.Connections = 16
 	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Ledger{now: o.Now, log: o.Log}
+	l := &Ledger{now: o.Now, log: o.Log, timeout: o.Timeout}
 	var err error
 	switch {
 	case strings.HasPrefix(url, "sqlite://"):
@@ -105,6 +119,23 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // Stats is the state of the connection pool, for metrics.
 func (l *Ledger) Stats() sql.DBStats { return l.db.Stats() }
 
+// LogBytes is the size of SQLite's write-ahead log. It grows while any reader
+// holds a snapshot of the time before, since what that may read must stay, and
+// shrinks at the next commit after it has ended. PostgreSQL has none here.
+func (l *Ledger) LogBytes() (int64, error) {
+	if l.dialect != sqlite {
+		return 0, nil
+	}
+	info, err := os.Stat(l.path + "-wal")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look at the write-ahead log: %w", err)
+	}
+	return info.Size(), nil
+}
+
 // write runs fn in a transaction: on SQLite inside the writer's group commit,
 // under a savepoint of its own; on PostgreSQL in one of its own, repeated
 // whole when the server chose it as a deadlock's victim.
@@ -117,8 +148,17 @@ func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error)
 
 // read runs fn outside any transaction of its own.
 func (l *Ledger) read() *tx {
-	return &tx{dialect: l.dialect, q: l.db, clock: l.now}
+	t := &tx{dialect: l.dialect, q: l.db, clock: l.now}
+	if l.dialect == postgres {
+		t.patience = l.patience()
+	}
+	return t
 }
+
+// patience bounds what a caller sets no deadline for, such as a loop that runs
+// until the process stops: a connection that a network has forgotten never
+// answers and never ends.
+func (l *Ledger) patience() time.Duration { return 4 * l.timeout }
 
 // Now is the clock that due times and expiry are measured by.
 func (l *Ledger) Now(ctx context.Context) (time.Time, error) {

@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,7 +19,11 @@ func (l *Ledger) openPostgres(ctx context.Context, url string, connections int) 
 	if err != nil {
 		return err
 	}
-	l.db = stdlib.OpenDB(*cfg)
+	timeouts(cfg, l.timeout)
+	l.db = sql.OpenDB(&connector{
+		Connector: stdlib.GetConnector(*cfg, stdlib.OptionShouldPing(never), stdlib.OptionResetSession(alive(l.timeout/5))),
+		now:       time.Now,
+	})
 	l.db.SetMaxOpenConns(connections)
 	l.db.SetMaxIdleConns(connections)
 	l.db.SetConnMaxLifetime(time.Hour)
@@ -53,6 +60,55 @@ func postgresConfig(url string) (*pgx.ConnConfig, error) {
 	return cfg, nil
 }
 
+// timeouts bound what a connection that nobody answers on costs, on both sides.
+// A network that forgets a connection tells neither: the server would hold the
+// rows that a transaction of ours had locked for as long as it believes in it,
+// which is two hours by default. What the URL says itself stays.
+func timeouts(cfg *pgx.ConnConfig, timeout time.Duration) {
+	for name, value := range map[string]string{
+		// None of ours waits between two statements of a transaction.
+		"idle_in_transaction_session_timeout": fmt.Sprint((2 * timeout).Milliseconds()),
+		// For one that is gone in the middle of a statement.
+		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3",
+	} {
+		if cfg.RuntimeParams[name] == "" {
+			cfg.RuntimeParams[name] = value
+		}
+	}
+	// A standby, or a database that became read-only, takes connections and no
+	// mail: with more than one host in the URL the next is tried, and what was
+	// connected meanwhile does not stay read-only when the database no longer is.
+	if cfg.ValidateConnect == nil && !strings.Contains(cfg.ConnString(), "target_session_attrs") {
+		cfg.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+}
+
+func never(context.Context, stdlib.ShouldPingParams) bool { return false }
+
+// usedKey is where a connection keeps when it was last taken from the pool.
+const usedKey = "postledger.used"
+
+// alive asks a connection that was idle for a second whether it still is one,
+// before anything is asked on it. One that does not answer in time is given up
+// for a new one: a pool full of those that a firewall has forgotten would else
+// cost each caller its whole patience.
+func alive(patience time.Duration) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, c *pgx.Conn) error {
+		kept, now := c.PgConn().CustomData(), time.Now()
+		used, _ := kept[usedKey].(time.Time)
+		kept[usedKey] = now
+		if now.Sub(used) < time.Second {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if c.Ping(ctx) != nil {
+			return driver.ErrBadConn
+		}
+		return nil
+	}
+}
+
 // redactURL keeps a connection string's password out of errors.
 func redactURL(err error) error {
 	var pe *pgconn.ParseConfigError
@@ -65,6 +121,8 @@ func redactURL(err error) error {
 // inPostgresTx runs fn in one transaction. Serialization failures and
 // deadlocks repeat it, at most five times: the server has undone all of it.
 func (l *Ledger) inPostgresTx(ctx context.Context, fn func(context.Context, *tx) error) error {
+	ctx, cancel := inTime(ctx, l.patience())
+	defer cancel()
 	var err error
 	for range 5 {
 		if err = l.oncePostgresTx(ctx, fn); !retryable(err) {
@@ -90,10 +148,15 @@ func (l *Ledger) oncePostgresTx(ctx context.Context, fn func(context.Context, *t
 	t := &tx{dialect: postgres, q: p, pg: p, clock: l.now}
 	err = fn(ctx, t)
 	whole = true
-	if err != nil {
-		return errors.Join(err, p.rollback())
+	if err == nil {
+		err = p.commit(ctx, t)
+	} else {
+		err = errors.Join(err, p.rollback())
 	}
-	return p.commit(ctx, t)
+	if readOnly(err) {
+		p.giveUp()
+	}
+	return err
 }
 
 // retryable: 40001 serialization_failure, 40P01 deadlock_detected.

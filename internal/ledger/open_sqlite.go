@@ -34,7 +34,7 @@ func (l *Ledger) openSQLite(ctx context.Context, path string) error {
 	readDSN := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + pragmas.Encode() +
 		"&_pragma=cache_size(-4096)&_pragma=query_only(1)"
 
-	l.writeDSN = writeDSN
+	l.writeDSN, l.path = writeDSN, path
 	wdb, err := sql.Open("sqlite", writeDSN)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, err)

@@ -34,7 +34,9 @@ type tx struct {
 	stmts   *stmtCache  // SQLite's writer only
 	us      int64       // the transaction's moment, once asked for
 	pg      *postgresTx // in a transaction on PostgreSQL
-	waiting []queued
+	// patience, unless 0, bounds a statement whose caller sets no deadline.
+	patience time.Duration
+	waiting  []queued
 }
 
 // nowMicros is the moment of the transaction by the ledger's clock.
@@ -90,6 +92,8 @@ func (t *tx) query(ctx context.Context, query string, args ...any) (*sql.Rows, e
 
 // row scans the first row, or reports sql.ErrNoRows.
 func (t *tx) row(ctx context.Context, dest []any, query string, args ...any) error {
+	ctx, cancel := inTime(ctx, t.patience)
+	defer cancel()
 	rows, err := t.query(ctx, query, args...)
 	if err != nil {
 		return err
@@ -109,6 +113,8 @@ func (t *tx) row(ctx context.Context, dest []any, query string, args ...any) err
 
 // each calls scan for every row.
 func (t *tx) each(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+	ctx, cancel := inTime(ctx, t.patience)
+	defer cancel()
 	rows, err := t.query(ctx, query, args...)
 	if err != nil {
 		return err
@@ -120,6 +126,14 @@ func (t *tx) each(ctx context.Context, scan func(*sql.Rows) error, query string,
 		}
 	}
 	return rows.Err()
+}
+
+// inTime gives ctx a deadline if it has none.
+func inTime(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	if _, set := ctx.Deadline(); set || patience == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, patience)
 }
 
 // bind rewrites ? placeholders to $1, $2, … for PostgreSQL. No statement of

@@ -148,6 +148,11 @@ func (p *postgresTx) commit(ctx context.Context, t *tx) error {
 	}
 }
 
+// giveUp ends the connection: another may be better.
+func (p *postgresTx) giveUp() {
+	_ = p.conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+}
+
 // rollback undoes the transaction if it is still open. A connection on which
 // that fails is not used again.
 func (p *postgresTx) rollback() error {

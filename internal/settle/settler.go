@@ -26,7 +26,10 @@ type Options struct {
 	// Unsettled bounds envelopes that were answered and are not settled yet
 	// (default 512): they are what a crash leaves to the journal.
 	Unsettled int
-	Log       *slog.Logger
+	// Timeout bounds one try to write a batch (default that of the ledger): a
+	// connection on which nobody answers is given up for another.
+	Timeout time.Duration
+	Log     *slog.Logger
 	// Kill is called at the settle's kill points, in tests of crashes only.
 	Kill func(point string)
 }
@@ -60,6 +63,9 @@ func New(store Store, o Options) *Settler {
 	}
 	if o.Unsettled == 0 {
 		o.Unsettled = 512
+	}
+	if o.Timeout == 0 {
+		o.Timeout = ledger.DefaultTimeout
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -167,7 +173,7 @@ func (s *Settler) write(jobs []job, n int) bool {
 func (s *Settler) untilWritten(ss []ledger.Settlement) ([]ledger.Settled, bool) {
 	wait := 50 * time.Millisecond
 	for {
-		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
+		ctx, cancel := context.WithTimeout(s.ctx, s.o.Timeout)
 		out, err := s.store.Settle(ctx, ss)
 		cancel()
 		if err == nil {

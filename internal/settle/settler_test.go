@@ -128,8 +128,8 @@ func TestSettlerRepeatsUntilTheLedgerAnswers(t *testing.T) {
 		began, done := time.Now(), make(chan time.Duration, 1)
 		s.Submit(settlements(2), func([]ledger.Settled) { done <- time.Since(began) })
 		took := <-done
-		// 2 ms, then 50 ms doubled up to 5 s, and 30 s for the answer that never came.
-		if want := 2*time.Millisecond + 30*time.Second + (50+100+200+400+800+1600+3200)*time.Millisecond + 5*5*time.Second; took != want {
+		// 2 ms, then 50 ms doubled up to 5 s, and 15 s for the answer that never came.
+		if want := 2*time.Millisecond + 15*time.Second + (50+100+200+400+800+1600+3200)*time.Millisecond + 5*5*time.Second; took != want {
 			t.Errorf("took %v, want %v", took, want)
 		}
 		for i, n := range st.sizes() {

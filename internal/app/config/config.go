@@ -16,6 +16,10 @@ type Config struct {
 	Database Database `koanf:"database"`
 	// DatabaseConnections bounds the PostgreSQL pool of one process.
 	DatabaseConnections int `koanf:"database_connections"`
+	// DatabaseTimeout is how long a step waits for the database: a request is
+	// answered with mail_unavailable then, and what leases and settles tries
+	// again on another connection.
+	DatabaseTimeout time.Duration `koanf:"database_timeout"`
 	// Blobs is the directory of attachments, or s3://BUCKET/PREFIX.
 	Blobs string `koanf:"blobs"`
 	S3    S3     `koanf:"s3"`
@@ -87,6 +91,7 @@ func Default() Config {
 	return Config{
 		DataDir:             "/var/lib/postledger",
 		DatabaseConnections: 16,
+		DatabaseTimeout:     15 * time.Second,
 		HTTP:                "127.0.0.1:8025",
 		AdminHTTP:           "127.0.0.1:8026",
 		MemoryBudget:        128 << 20,

@@ -20,6 +20,7 @@ type Metrics struct {
 	profileUp, profileRate, waiting, oldestDue              *prometheus.GaugeVec
 	journalTaken                                            prometheus.Gauge
 	waiters, unconfirmed, workers, retention, sampledAt     prometheus.Gauge
+	logBytes                                                prometheus.Gauge
 	sampleFails                                             prometheus.Counter
 }
 
@@ -44,6 +45,7 @@ func New(version string, schema int, pool func() sql.DBStats) *Metrics {
 	m.profileRate = m.gauges(profileRate)
 	m.waiters, m.unconfirmed, m.workers = m.gauge(waiters), m.gauge(unconfirmed), m.gauge(workers)
 	m.journalTaken = m.gauge(journalTaken)
+	m.logBytes = m.gauge(logBytes)
 	m.retention, m.sampledAt = m.gauge(retention), m.gauge(sampledAt)
 	m.sampleFails = m.counters(sampleFails).WithLabelValues()
 	m.gauges(buildInfo).WithLabelValues(version, strconv.Itoa(schema)).Set(1)

@@ -44,6 +44,7 @@ var (
 	unconfirmed = metric{"postledger_unconfirmed_deliveries", "gauge", nil, "Deliveries whose fate is unknown, counted up to 10,000."}
 	workers     = metric{"postledger_workers", "gauge", nil, "Processes that deliver from this ledger and have not ended."}
 	retention   = metric{"postledger_retention_lag_seconds", "gauge", nil, "How long ago the oldest thing that retention should have removed was due for it; 0 when nothing is."}
+	logBytes    = metric{"postledger_sqlite_log_bytes", "gauge", nil, "Size of the embedded ledger's write-ahead log; 0 with PostgreSQL. It grows while a reader holds an old snapshot."}
 	sampleFails = metric{"postledger_sample_failures_total", "counter", nil, "Looks at the ledger that failed; the gauges above then keep their last values."}
 	sampledAt   = metric{"postledger_sampled_timestamp_seconds", "gauge", nil, "When the ledger was last looked at for these gauges."}
 
@@ -56,7 +57,7 @@ var (
 func all() []metric {
 	return []metric{
 		buildInfo, httpRequests, httpSeconds, waiters, accepted, leased, leaseSeconds, sent, sendSeconds,
-		settled, requeued, latency, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, sampleFails, sampledAt,
+		settled, requeued, latency, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, logBytes, sampleFails, sampledAt,
 		dbOpen, dbMax, dbWaits, dbWaitSeconds,
 	}
 }
@@ -89,6 +90,7 @@ The usual metrics of a Go process (` + "`go_…`, `process_…`" + `) come along
 | a next hop is unreachable or refuses us | ` + "`postledger_profile_up{state!=\"up\"} == 1`" + ` for 5 minutes |
 | somebody must decide | ` + "`postledger_unconfirmed_deliveries > 0`" + ` for an hour |
 | retention does not keep up | ` + "`postledger_retention_lag_seconds > 86400`" + ` |
+| somebody reads the embedded ledger for too long | ` + "`postledger_sqlite_log_bytes > 256e6`" + ` |
 | the ledger cannot be asked | ` + "`time() - postledger_sampled_timestamp_seconds > 120`" + ` |
 | requests wait for the database | ` + "`rate(postledger_db_wait_seconds_total[5m]) > 0.5`" + ` |
 `)

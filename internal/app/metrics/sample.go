@@ -83,5 +83,8 @@ func (m *Metrics) sample(ctx context.Context, l Ledger) error {
 	return nil
 }
 
+// LogBytes notes how large the embedded ledger's write-ahead log is.
+func (m *Metrics) LogBytes(n int64) { m.logBytes.Set(float64(n)) }
+
 // RetentionLag notes how far retention is behind.
 func (m *Metrics) RetentionLag(d time.Duration) { m.retention.Set(d.Seconds()) }

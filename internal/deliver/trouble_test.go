@@ -1,0 +1,50 @@
+package deliver_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver"
+	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/transport/transporttest"
+)
+
+// unreadable is a ledger that cannot read messages for a while.
+type unreadable struct {
+	*ledger.Ledger
+	lasts time.Duration
+
+	mu    sync.Mutex
+	since time.Time
+}
+
+func (u *unreadable) LoadMessages(ctx context.Context, ids []postledger.ID, most int64) (map[postledger.ID]*ledger.Loaded, error) {
+	u.mu.Lock()
+	if u.since.IsZero() {
+		u.since = time.Now()
+	}
+	over := time.Since(u.since) > u.lasts
+	u.mu.Unlock()
+	if !over {
+		return nil, errors.New("the table cannot be read")
+	}
+	return u.Ledger.LoadMessages(ctx, ids, most)
+}
+
+// What is leased and cannot be read goes back, and is not leased again at once:
+// that would ask a database in trouble as fast as it can refuse.
+func TestWhatCannotBeReadIsLeasedAgainLater(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, postgres(t)) }, transporttest.HopConfig{}, nil)
+	r.tune = func(c *deliver.Config) { c.Ledger = &unreadable{Ledger: r.Ledger, lasts: 1500 * time.Millisecond} }
+	ids := r.Send([]string{"a@x.example"})
+	r.start()
+	if d := r.settled(ids...)[0]; d.Status != postledger.StatusSent || d.Fence > 4 {
+		t.Errorf("%s/%s, leased %d times", d.Status, d.Reason, d.Fence)
+	}
+	r.eachOnce(1)
+}
