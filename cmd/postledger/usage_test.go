@@ -1,10 +1,13 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/postledger/postledger/internal/ledger"
 )
 
 // Every command refuses what it does not understand with exit code 2 and
@@ -100,8 +103,8 @@ func TestHelpAndVersion(t *testing.T) {
 	t.Parallel()
 	command(t, nil, "--help").expect(t, 0, "Exit codes: 0 done", "quickstart", "serve", "books")
 	command(t, nil, "profiles", "put", "--help").expect(t, 0, "--password-file")
-	command(t, nil, "version").expect(t, 0, "postledger ", "schema 1")
-	command(t, nil, "version", "--json").expect(t, 0, `"schema": 1`)
+	command(t, nil, "version").expect(t, 0, "postledger ", fmt.Sprintf("schema %d", ledger.SchemaVersion))
+	command(t, nil, "version", "--json").expect(t, 0, fmt.Sprintf(`"schema": %d`, ledger.SchemaVersion))
 	command(t, nil, "openapi").expect(t, 0, `"openapi": "3.1`, "/v1/messages")
 }
 

@@ -206,7 +206,7 @@ func (w *world) settle(message postledger.ID, to map[postledger.ID]postledger.St
 	worker := ledger.Worker{ID: w.ledger.NewID(), Host: "h", BootID: "b", PID: 1, Version: "test"}
 	must(w.t, w.ledger.StartWorker(ctx, worker))
 	m, ds := w.read(message)
-	_, err := w.ledger.Lease(ctx, worker.ID, 0, []ledger.Want{{
+	_, err := w.ledger.Lease(ctx, worker.ID, ledger.Counts{}, []ledger.Want{{
 		Key: ledger.ClaimKey{Profile: m.ProfileID, Lane: m.Lane, App: m.AppID}, N: 50,
 	}})
 	must(w.t, err)

@@ -433,7 +433,7 @@ func (w *world) sent(m map[string]any) postledger.ID {
 // lease takes up to n deliveries of the app's profile, as a worker does.
 func (w *world) lease(lane postledger.Lane, n int) []ledger.Leased {
 	w.t.Helper()
-	got, err := w.ledger.Lease(w.t.Context(), w.worker, 0, []ledger.Want{{
+	got, err := w.ledger.Lease(w.t.Context(), w.worker, ledger.Counts{}, []ledger.Want{{
 		Key: ledger.ClaimKey{Profile: w.profile.ID, Lane: lane, App: w.app.ID}, N: n,
 	}})
 	must(w.t, err)

@@ -188,7 +188,7 @@ type counted struct {
 	leases, leased, settles, settled atomic.Int64
 }
 
-func (c *counted) Lease(ctx context.Context, worker postledger.ID, last int64, wants []ledger.Want) ([]ledger.Claimed, error) {
+func (c *counted) Lease(ctx context.Context, worker postledger.ID, last ledger.Counts, wants []ledger.Want) ([]ledger.Claimed, error) {
 	out, err := c.Ledger.Lease(ctx, worker, last, wants)
 	c.leases.Add(1)
 	for i := range out {
@@ -197,7 +197,7 @@ func (c *counted) Lease(ctx context.Context, worker postledger.ID, last int64, w
 	return out, err
 }
 
-func (c *counted) SettleBy(ctx context.Context, worker postledger.ID, last int64, ss []ledger.Settlement) ([]ledger.Settled, int64, error) {
+func (c *counted) SettleBy(ctx context.Context, worker postledger.ID, last ledger.Counts, ss []ledger.Settlement) ([]ledger.Settled, int64, error) {
 	c.settles.Add(1)
 	c.settled.Add(int64(len(ss)))
 	return c.Ledger.SettleBy(ctx, worker, last, ss)

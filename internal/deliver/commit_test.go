@@ -238,7 +238,7 @@ func TestALeaseThatCommitsDuringRecovery(t *testing.T) {
 	g := newGate(t, database, "UPDATE ON deliveries", "NEW.status = 'sending'")
 	leased := make(chan error, 1)
 	go func() {
-		_, err := r.Lease(context.WithoutCancel(t.Context()), r.Worker.ID, 0, []ledger.Want{{Key: r.Key(postledger.LaneImmediate), N: 1}})
+		_, err := r.Lease(context.WithoutCancel(t.Context()), r.Worker.ID, ledger.Counts{}, []ledger.Want{{Key: r.Key(postledger.LaneImmediate), N: 1}})
 		leased <- err
 	}()
 	g.reached()

@@ -26,14 +26,14 @@ type Ledger interface {
 	EndRestore(ctx context.Context, moment time.Time) (time.Time, error)
 	OpenBefore(ctx context.Context, at time.Time, after postledger.ID, limit int) ([]postledger.ID, error)
 	Waiting(ctx context.Context) ([]ledger.ClaimKey, error)
-	Lease(ctx context.Context, worker postledger.ID, last int64, wants []ledger.Want) ([]ledger.Claimed, error)
+	Lease(ctx context.Context, worker postledger.ID, last ledger.Counts, wants []ledger.Want) ([]ledger.Claimed, error)
 	Leases(ctx context.Context, worker, after postledger.ID, limit int) ([]ledger.Leased, error)
 	LoadMessages(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*ledger.Loaded, error)
 	Recheck(ctx context.Context, ids []postledger.ID) (map[postledger.ID]ledger.Check, error)
 	Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error)
-	SettleBy(ctx context.Context, worker postledger.ID, last int64, ss []ledger.Settlement) ([]ledger.Settled, int64, error)
+	SettleBy(ctx context.Context, worker postledger.ID, last ledger.Counts, ss []ledger.Settlement) ([]ledger.Settled, int64, error)
 	StartWorker(ctx context.Context, w ledger.Worker) error
-	Heartbeat(ctx context.Context, worker postledger.ID, last int64) (int64, error)
+	Heartbeat(ctx context.Context, worker postledger.ID, last ledger.Counts) (int64, error)
 	EndWorker(ctx context.Context, worker postledger.ID) error
 	Workers(ctx context.Context) ([]ledger.Worker, error)
 	WorkerByID(ctx context.Context, id postledger.ID) (ledger.Worker, bool, error)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/deliver"
+	"github.com/postledger/postledger/internal/deliver/journal"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/ledger/ledgertest"
 	"github.com/postledger/postledger/internal/transport/smtp"
@@ -178,6 +179,30 @@ func (r *rig) settled(ids ...postledger.ID) []postledger.Delivery {
 		return true
 	})
 	return out
+}
+
+// noted waits until the journals hold every settle that the ledger holds: only
+// from then on does a journal prove that a ledger without them is older. Until
+// then its records do the same, one by one.
+func (r *rig) noted() {
+	r.t.Helper()
+	state, err := r.ReadState(r.t.Context())
+	must(r.t, err)
+	r.until("the settles are noted", func() bool {
+		entries, err := journal.List(r.dir, state.LedgerID)
+		must(r.t, err)
+		n := 0
+		for _, e := range entries {
+			must(r.t, e.Err)
+			row, _, err := r.WorkerByID(r.t.Context(), e.Worker)
+			must(r.t, err)
+			if row.Settles > int64(e.Header.Settles) {
+				return false
+			}
+			n += int(row.Settles)
+		}
+		return n > 0
+	})
 }
 
 // copies counts the accepted copies of each address at the hop.

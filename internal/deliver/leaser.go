@@ -122,7 +122,7 @@ func (w *Worker) leaseOnce() bool {
 		return false
 	}
 	for i := range claimed {
-		if err := w.life.committed(claimed[i].Beat); err != nil {
+		if err := w.life.committed(ledger.Counts{Beats: claimed[i].Beats}); err != nil {
 			w.fail(err) // nothing of it has begun: its journal frees it
 			return false
 		}

@@ -22,10 +22,10 @@ var errStale = errors.New("no heartbeat could be written for too long")
 type lifeline struct {
 	w    *Worker
 	last atomic.Pointer[time.Time]
-	// beat is the highest count known to be committed, by a heartbeat, a lease
-	// or a settle; mu keeps the journal's copy from going back.
-	mu   sync.Mutex
-	beat int64
+	// counts are the highest known to be committed, by a heartbeat, a lease or
+	// a settle; mu keeps the journal's copy from going back.
+	mu     sync.Mutex
+	counts ledger.Counts
 	// fault is why the last heartbeat could not be written; nil when it was.
 	fault atomic.Pointer[error]
 	// eras counts the silences that were long enough for others to take over:
@@ -57,7 +57,7 @@ func (l *lifeline) run(ctx context.Context) {
 			if l.fault.Swap(nil) != nil {
 				l.w.poke() // the loops need not wait out their rest
 			}
-			if err := l.committed(beat); err != nil {
+			if err := l.committed(ledger.Counts{Beats: beat}); err != nil {
 				l.w.fail(err)
 				return
 			}
@@ -71,23 +71,28 @@ func (l *lifeline) run(ctx context.Context) {
 	}
 }
 
-func (l *lifeline) known() int64 {
+func (l *lifeline) known() ledger.Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.beat
+	return l.counts
 }
 
 // committed notes in the journal what the ledger now holds: before the first
 // byte of what was leased leaves, and before the record of what was settled is
 // freed. A ledger that holds less is older than the world (invariant 17).
-func (l *lifeline) committed(beat int64) error {
+func (l *lifeline) committed(counts ledger.Counts) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if beat <= l.beat {
-		return nil
+	was := l.counts
+	l.counts = was.Max(counts)
+	var err error
+	if l.counts.Beats != was.Beats {
+		err = l.w.journal.SetBeat(uint64(l.counts.Beats))
 	}
-	l.beat = beat
-	return l.w.journal.SetBeat(uint64(beat))
+	if err == nil && l.counts.Settles != was.Settles {
+		err = l.w.journal.SetSettles(uint64(l.counts.Settles))
+	}
+	return err
 }
 
 // ok notes a heartbeat by the moment before it was asked for.

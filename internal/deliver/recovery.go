@@ -35,8 +35,8 @@ type seen struct {
 // for the first time counts as alive, since nothing speaks against it yet.
 func (s watched) look(w ledger.Worker, now time.Time, every, lost time.Duration) bool {
 	was, known := s[w.ID]
-	if !known || was.beat != w.Beat {
-		s[w.ID] = seen{beat: w.Beat, at: now}
+	if !known || was.beat != w.Beats {
+		s[w.ID] = seen{beat: w.Beats, at: now}
 		return false
 	}
 	// A gap in our own looking (we were stopped, or the database was away)

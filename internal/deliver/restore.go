@@ -44,12 +44,12 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told []strin
 			// It ended before its row was written, or is about to write it: a
 			// worker without a row leases nothing, and nothing is missing.
 			told = append(told, e.Path)
-		case !known || row.Beat < int64(e.Header.Beat):
+		case !known || row.Before(journalCounts(e)):
 			w.c.Log.Warn("the ledger is older than a journal of this machine", slog.String("worker", e.Worker.String()))
 			older = true
 			told = append(told, e.Path)
 			proof = append(proof, ledger.Worker{
-				ID: e.Worker, Host: w.c.Host, BootID: e.Header.Boot.String(), Beat: int64(e.Header.Beat),
+				ID: e.Worker, Host: w.c.Host, BootID: e.Header.Boot.String(), Counts: journalCounts(e),
 			})
 		case !row.EndedAt.IsZero():
 			told = append(told, e.Path)
@@ -70,6 +70,11 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told []strin
 			slog.Int("deliveries", n), slog.Time("accepted_until", moment))
 	}
 	return told, nil
+}
+
+// journalCounts are what a journal knows was committed.
+func journalCounts(e journal.Entry) ledger.Counts {
+	return ledger.Counts{Beats: int64(e.Header.Beat), Settles: int64(e.Header.Settles)}
 }
 
 // discardTold removes the journals that checkAge returned.

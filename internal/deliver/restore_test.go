@@ -300,6 +300,7 @@ func TestABackupTakenWhileSendingIsKnownAsOld(t *testing.T) {
 	b.save(t)
 	close(held)
 	r.settled(ids...)
+	r.noted()
 	first.Kill()
 	must(t, r.Ledger.Close())
 	b.putBack(t)
@@ -326,10 +327,11 @@ func TestALivingWorkerLeasesNothingFromAnOlderLedger(t *testing.T) {
 	w := r.start()
 	r.settled(r.Send([]string{"a@x.example"})...)
 	r.settled(r.Send([]string{"b@x.example"})...)
+	r.noted()
 	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(5000)")
 	must(t, err)
 	defer db.Close()
-	_, err = db.ExecContext(t.Context(), `UPDATE workers SET beat = beat - 1`)
+	_, err = db.ExecContext(t.Context(), `UPDATE worker_settles SET settles = settles - 1`)
 	must(t, err)
 	id := r.Send([]string{"old@x.example"})[0]
 	select {
@@ -362,7 +364,7 @@ func TestOneRestoreIsMarkedOnce(t *testing.T) {
 	if state, err = r.ReadState(t.Context()); err != nil || state.RestoredAt.IsZero() {
 		t.Fatalf("nothing was marked: %+v %v", state, err)
 	}
-	if _, err := r.Heartbeat(t.Context(), before.ID, 50); !errors.Is(err, ledger.ErrWorkerUnknown) {
+	if _, err := r.Heartbeat(t.Context(), before.ID, ledger.Counts{Beats: 50}); !errors.Is(err, ledger.ErrWorkerUnknown) {
 		t.Fatalf("the worker that lived through it goes on: %v", err)
 	}
 	must(t, r.EndWorker(t.Context(), before.ID))

@@ -12,11 +12,11 @@ type settling struct{ w *Worker }
 
 // Settle implements settle.Store.
 func (s settling) Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error) {
-	out, beat, err := s.w.c.Ledger.SettleBy(ctx, s.w.id, s.w.life.known(), ss)
+	out, settles, err := s.w.c.Ledger.SettleBy(ctx, s.w.id, s.w.life.known(), ss)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.w.life.committed(beat); err != nil {
+	if err := s.w.life.committed(ledger.Counts{Settles: settles}); err != nil {
 		s.w.fail(err)
 	}
 	return out, nil

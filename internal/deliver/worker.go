@@ -114,7 +114,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.c.Ledger.StartWorker(ctx, row); err != nil {
 		return errors.Join(fmt.Errorf("start worker: %w", err), w.journal.Close())
 	}
-	w.life.beat = 1
+	w.life.counts = ledger.Counts{Beats: 1}
 	w.life.ok(began)
 	err = w.journal.SetBeat(1)
 	if err == nil {

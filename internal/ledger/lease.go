@@ -52,17 +52,17 @@ type Claimed struct {
 	After Cursor
 	// Short says that no more rows are due after the cursor.
 	Short bool
-	// Beat is the worker's counter as the lease's commit moved it; 0 when the
+	// Beats is the worker's count as the lease's commit moved it; 0 when the
 	// lease, over all its claims, met nothing.
-	Beat int64
+	Beats int64
 }
 
 // Lease claims deliveries for worker: they are committed as sending, under a
 // new fence, when it returns. It claims nothing while the ledger is being
 // marked as restored, nor for a worker whose row is missing, has ended, or holds
-// less than last, the highest count that the worker knows was committed: that
+// less than last, the highest counts that the worker knows were committed: that
 // ledger is older than the world (invariant 17), and the next heartbeat says so.
-func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, last int64, wants []Want) ([]Claimed, error) {
+func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, last Counts, wants []Want) ([]Claimed, error) {
 	var out []Claimed
 	err := l.write(ctx, func(ctx context.Context, t *tx) error {
 		out = make([]Claimed, len(wants))
@@ -73,9 +73,9 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, last int64, wa
 		if t.dialect == postgres {
 			claim = leasePostgres
 		}
-		beat, err := claim(ctx, t, worker, last, wants, out)
+		beats, err := claim(ctx, t, worker, last, wants, out)
 		for i := range out {
-			out[i].Beat = beat
+			out[i].Beats = beats
 		}
 		return err
 	})

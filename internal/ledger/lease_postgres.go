@@ -14,7 +14,7 @@ import (
 // The first array stands in a subquery so that the planner cannot count it: a
 // plan for one want would look cheaper to it than the prepared one, which is
 // made for ten, and it would plan every claim anew for a third of its cost.
-func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, last int64, wants []Want, out []Claimed) (beat int64, err error) {
+func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, last Counts, wants []Want, out []Claimed) (beats int64, err error) {
 	n := len(wants)
 	profiles, apps, ids := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
 	lanes, dues, limits := make([]string, n), make([]int64, n), make([]int32, n)
@@ -32,7 +32,7 @@ func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, last int64,
 		// The columns of d are NULL for a member of a shared envelope.
 		d := Leased{Delivery: postledger.Delivery{Status: postledger.StatusSending}}
 		if err := r.Scan(append([]any{
-			&ord, intColumn[int64]{&beat}, &cur.Due, idColumn{&cur.ID}, idColumn{&envelope}, idColumn{&message},
+			&ord, intColumn[int64]{&beats}, &cur.Due, idColumn{&cur.ID}, idColumn{&envelope}, idColumn{&message},
 		}, leasedDest(&d)...)...); err != nil {
 			return err
 		}
@@ -52,7 +52,8 @@ func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, last int64,
 			SELECT w.* FROM unnest((SELECT $2::uuid[]), $3::text[], $4::uuid[], $5::bigint[], $6::uuid[], $7::int[])
 				WITH ORDINALITY AS w(profile_id, lane, app_id, after_due, after_id, n, ord)
 			WHERE EXISTS (SELECT 1 FROM ledger_state s WHERE s.one = 1 AND s.state = 'open')
-				AND EXISTS (SELECT 1 FROM workers v WHERE v.id = $1 AND v.ended_at IS NULL AND v.beat >= $8)),
+				AND EXISTS (SELECT 1 FROM workers v LEFT JOIN worker_settles s ON s.worker_id = v.id
+					WHERE v.id = $1 AND v.ended_at IS NULL AND v.beat >= $8 AND coalesce(s.settles, 0) >= $9)),
 		c AS MATERIALIZED (
 			SELECT x.*, w.ord FROM want w CROSS JOIN LATERAL (
 				SELECT d.id, d.envelope_id, d.message_id, d.due_at FROM deliveries d
@@ -70,17 +71,17 @@ func leasePostgres(ctx context.Context, t *tx, worker postledger.ID, last int64,
 			RETURNING t.beat)
 		SELECT c.ord - 1, (SELECT b.beat FROM b), c.due_at, c.id, c.envelope_id, c.message_id, `+leasedColumns+`
 		FROM c LEFT JOIN d ON d.id = c.id ORDER BY c.ord, c.due_at, c.id`,
-		[16]byte(worker), profiles, lanes, apps, dues, ids, limits, last)
+		[16]byte(worker), profiles, lanes, apps, dues, ids, limits, last.Beats, last.Settles)
 	if err := t.flush(ctx); err != nil {
 		return 0, err
 	}
-	if met > 0 && beat == 0 {
+	if met > 0 && beats == 0 {
 		return 0, ErrWorkerUnknown // it was ended between the two looks at it
 	}
 	for i := range out {
 		out[i].Short = taken[i] < wants[i].N
 	}
-	return beat, completeEnvelopes(ctx, t, worker, shared, out)
+	return beats, completeEnvelopes(ctx, t, worker, shared, out)
 }
 
 // envelopeRef is an envelope with several recipients that a claim met.

@@ -9,10 +9,11 @@ import (
 
 // leaseSQLite is leasePostgres on the one writer: nothing can hold a row
 // meanwhile, so an envelope met is an envelope leased.
-func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, last int64, wants []Want, out []Claimed) (beat int64, err error) {
+func leaseSQLite(ctx context.Context, t *tx, worker postledger.ID, last Counts, wants []Want, out []Claimed) (beats int64, err error) {
 	var may bool
 	if err := t.row(ctx, []any{&may}, `SELECT EXISTS (SELECT 1 FROM ledger_state WHERE one = 1 AND state = 'open')
-		AND EXISTS (SELECT 1 FROM workers WHERE id = ? AND ended_at IS NULL AND beat >= ?)`, worker, last); err != nil {
+		AND EXISTS (SELECT 1 FROM workers w WHERE w.id = ? AND w.ended_at IS NULL AND w.beat >= ? AND `+settlesOf+` >= ?)`,
+		worker, last.Beats, last.Settles); err != nil {
 		return 0, err
 	}
 	if !may {

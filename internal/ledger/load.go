@@ -63,7 +63,7 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 		return out, nil
 	}
 	t := l.read()
-	where, args := t.anyOf("m.id", ids)
+	where, args := t.anyOfUncounted("m.id", ids)
 	args = append([]any{maxContent}, args...)
 	var several []postledger.ID
 	err := l.rows(ctx, func(r row) error {
@@ -94,7 +94,7 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 	if len(several) == 0 {
 		return out, nil
 	}
-	where, args = t.anyOf("message_id", several)
+	where, args = t.anyOfUncounted("message_id", several)
 	err = l.rows(ctx, func(r row) error {
 		var id postledger.ID
 		var v VisibleRecipient
@@ -117,4 +117,14 @@ func (t *tx) anyOf(column string, ids []postledger.ID) (string, []any) {
 	}
 	list, args := in(nil, ids)
 	return column + " IN " + list, args
+}
+
+// anyOfUncounted is anyOf for a statement that runs with each lease: PostgreSQL's
+// planner cannot count an array in a subquery, and keeps its plan instead of
+// making one for each size.
+func (t *tx) anyOfUncounted(column string, ids []postledger.ID) (string, []any) {
+	if t.dialect == postgres {
+		return column + " = ANY((SELECT ?::uuid[])::uuid[])", []any{uuids(ids)}
+	}
+	return t.anyOf(column, ids)
 }

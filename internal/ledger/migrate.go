@@ -21,7 +21,11 @@ var migrations embed.FS
 // oldest_binary is the lowest SchemaVersion that may still work on a database:
 // migrations that only expand leave it, so binaries of one minor version run
 // side by side during an upgrade.
-const SchemaVersion = 1
+const SchemaVersion = 2
+
+// oldestBinary is what a new database's ledger_state says: each migration so
+// far has only expanded.
+const oldestBinary = 1
 
 // Errors of CheckSchema.
 var (
@@ -50,7 +54,7 @@ func (l *Ledger) Migrate(ctx context.Context) error {
 	}
 	return l.write(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `INSERT INTO ledger_state (one, ledger_id, state, oldest_binary) VALUES (1, ?, 'open', ?)
-			ON CONFLICT (one) DO NOTHING`, l.NewID(), SchemaVersion)
+			ON CONFLICT (one) DO NOTHING`, l.NewID(), oldestBinary)
 		return err
 	})
 }

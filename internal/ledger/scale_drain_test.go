@@ -75,7 +75,7 @@ func (d *drain) run(t *testing.T) []tenth {
 			want.After, since = ledger.Cursor{}, time.Now()
 		}
 		began := time.Now()
-		c, err := d.Lease(t.Context(), d.Worker.ID, 0, []ledger.Want{want})
+		c, err := d.Lease(t.Context(), d.Worker.ID, ledger.Counts{}, []ledger.Want{want})
 		took := time.Since(began)
 		d.must(err)
 		leased := c[0].Leased
@@ -101,7 +101,7 @@ func (d *drain) immediate(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
 	d.Send([]string{"now@rcpt.example"})
-	c, err := d.Lease(t.Context(), d.Worker.ID, 0, []ledger.Want{{Key: d.Key(postledger.LaneImmediate), N: probe}})
+	c, err := d.Lease(t.Context(), d.Worker.ID, ledger.Counts{}, []ledger.Want{{Key: d.Key(postledger.LaneImmediate), N: probe}})
 	took := time.Since(began)
 	d.must(err)
 	if len(c[0].Leased) != 1 {
@@ -119,7 +119,7 @@ func (d *drain) blocks(t *testing.T, want ledger.Want) int {
 	var s ledger.Statement
 	for _, sent := range d.trace.Of(func() {
 		// A worker that is not there claims nothing, with the same statement.
-		_, err := d.Lease(t.Context(), d.NewID(), 0, []ledger.Want{want})
+		_, err := d.Lease(t.Context(), d.NewID(), ledger.Counts{}, []ledger.Want{want})
 		d.must(err)
 	}) {
 		if plannable(sent.SQL) {

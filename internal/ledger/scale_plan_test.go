@@ -214,7 +214,7 @@ func (p *planned) must(err error) {
 
 func (p *planned) lease(lane postledger.Lane) []ledger.Leased {
 	p.T.Helper()
-	c, err := p.Lease(p.T.Context(), p.Worker.ID, 0, []ledger.Want{{Key: p.Key(lane), N: batch}})
+	c, err := p.Lease(p.T.Context(), p.Worker.ID, ledger.Counts{}, []ledger.Want{{Key: p.Key(lane), N: batch}})
 	p.must(err)
 	if len(c[0].Leased) < batch {
 		p.T.Fatalf("leased %d of %d", len(c[0].Leased), batch)

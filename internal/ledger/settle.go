@@ -82,22 +82,22 @@ type Settled struct {
 // settlement that was committed the first time is then refused by its own
 // guard and reported with the state it wrote.
 func (l *Ledger) Settle(ctx context.Context, ss []Settlement) ([]Settled, error) {
-	out, _, err := l.SettleBy(ctx, postledger.ID{}, 0, ss)
+	out, _, err := l.SettleBy(ctx, postledger.ID{}, Counts{}, ss)
 	return out, err
 }
 
-// SettleBy is Settle for the worker that holds the leases: its counter moves
-// with each commit, and is returned. It does not move, and is 0, when the ledger
-// does not know the worker (any more) or holds less than last, the highest count
-// that the worker knows was committed: that refuses no answer, and leaves the
-// next heartbeat to find that this ledger is older than the world.
-func (l *Ledger) SettleBy(ctx context.Context, worker postledger.ID, last int64, ss []Settlement) ([]Settled, int64, error) {
+// SettleBy is Settle for the worker that holds the leases: its count of settles
+// moves with each commit, and is returned. It does not move, and is 0, when the
+// ledger does not know the worker (any more) or holds less than last, the highest
+// counts that the worker knows were committed: that refuses no answer, and leaves
+// the next heartbeat to find that this ledger is older than the world.
+func (l *Ledger) SettleBy(ctx context.Context, worker postledger.ID, last Counts, ss []Settlement) ([]Settled, int64, error) {
 	out := make([]Settled, len(ss))
 	rest := make([]int, 0, len(ss))
-	var beat int64
+	var settles int64
 	var err error
 	if l.dialect == postgres {
-		rest, beat, err = l.settleSentPostgres(ctx, worker, last, ss, out)
+		rest, settles, err = l.settleSentPostgres(ctx, worker, last, ss, out)
 	} else {
 		for i := range ss {
 			rest = append(rest, i)
@@ -106,16 +106,16 @@ func (l *Ledger) SettleBy(ctx context.Context, worker postledger.ID, last int64,
 	if err == nil && len(rest) > 0 {
 		var more int64
 		more, err = l.settleRest(ctx, worker, last, ss, rest, out)
-		beat = max(beat, more)
+		settles = max(settles, more)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("settle deliveries: %w", err)
 	}
-	return out, beat, nil
+	return out, settles, nil
 }
 
 // settleRest settles those of ss that rest names, in one transaction.
-func (l *Ledger) settleRest(ctx context.Context, worker postledger.ID, last int64, ss []Settlement, rest []int, out []Settled) (beat int64, err error) {
+func (l *Ledger) settleRest(ctx context.Context, worker postledger.ID, last Counts, ss []Settlement, rest []int, out []Settled) (settles int64, err error) {
 	some := make([]Settlement, len(rest))
 	for i, at := range rest {
 		some[i] = ss[at]
@@ -123,11 +123,11 @@ func (l *Ledger) settleRest(ctx context.Context, worker postledger.ID, last int6
 	var answers []Settled
 	err = l.write(ctx, func(ctx context.Context, t *tx) error {
 		var err error
-		beat = 0
+		settles = 0
 		if answers, err = settle(ctx, t, l, some); err != nil || worker.IsZero() {
 			return err
 		}
-		t.queueBeat(worker, last, &beat)
+		t.queueSettled(worker, last, &settles)
 		return nil
 	})
 	if err != nil {
@@ -136,17 +136,16 @@ func (l *Ledger) settleRest(ctx context.Context, worker postledger.ID, last int6
 	for i, at := range rest {
 		out[at] = answers[i]
 	}
-	return beat, nil
+	return settles, nil
 }
 
-// queueBeat is beat for a transaction that need not know yet what it says.
-func (t *tx) queueBeat(worker postledger.ID, last int64, beat *int64) {
-	now, args := "?", []any{t.us, worker, last}
-	if t.dialect == postgres {
-		now, args = "now_us()", args[1:]
-	}
-	t.queueRead("move the worker's counter", func(r row) error { return r.Scan(beat) },
-		`UPDATE workers SET beat = beat + 1, beat_at = `+now+` WHERE id = ? AND ended_at IS NULL AND beat >= ? RETURNING beat`, args...)
+// queueSettled moves a worker's count of settles on, in a transaction that need
+// not know yet what it says.
+func (t *tx) queueSettled(worker postledger.ID, last Counts, settles *int64) {
+	t.queueRead("count a settle", func(r row) error { return r.Scan(settles) },
+		`UPDATE worker_settles SET settles = settles + 1 WHERE worker_id = ? AND settles >= ?
+			AND EXISTS (SELECT 1 FROM workers w WHERE w.id = worker_id AND w.ended_at IS NULL AND w.beat >= ?)
+			RETURNING settles`, worker, last.Settles, last.Beats)
 }
 
 // settleRow is what a settle reads of a delivery, under its lock.

@@ -21,7 +21,7 @@ func isPlainSent(s *Settlement) bool {
 
 // settleSentPostgres writes the plain ones among ss in a transaction of their
 // own, fills in their answers, and returns the places of all others in ss.
-func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, last int64, ss []Settlement, out []Settled) (rest []int, beat int64, err error) {
+func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, last Counts, ss []Settlement, out []Settled) (rest []int, settles int64, err error) {
 	place := make(map[postledger.ID]int, len(ss))
 	var plain []*Settlement
 	for i := range ss {
@@ -38,10 +38,10 @@ func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, l
 	slices.SortFunc(plain, func(a, b *Settlement) int { return compareIDs(a.ID, b.ID) })
 	err = l.write(ctx, func(_ context.Context, t *tx) error {
 		clear(out)
-		beat = 0
+		settles = 0
 		queueSent(t, plain, func(id postledger.ID, s Settled) { out[place[id]] = s })
 		if !worker.IsZero() {
-			t.queueBeat(worker, last, &beat)
+			t.queueSettled(worker, last, &settles)
 		}
 		return nil
 	})
@@ -54,7 +54,7 @@ func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, l
 		}
 	}
 	slices.Sort(rest)
-	return rest, beat, nil
+	return rest, settles, nil
 }
 
 // queueSent queues the statement. Its parts run in the lock order, deliveries

@@ -109,10 +109,10 @@ func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 	if _, err := l.ExecRaw(t.Context(), `SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Heartbeat(t.Context(), w.ID, 0); err == nil {
+	if _, err := l.Heartbeat(t.Context(), w.ID, ledger.Counts{}); err == nil {
 		t.Fatal("the session writes")
 	}
-	if _, err := l.Heartbeat(t.Context(), w.ID, 0); err != nil {
+	if _, err := l.Heartbeat(t.Context(), w.ID, ledger.Counts{}); err != nil {
 		t.Errorf("the second try: %v", err)
 	}
 }

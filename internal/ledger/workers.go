@@ -18,11 +18,31 @@ type Worker struct {
 	PID       int
 	Version   string
 	StartedAt time.Time
-	// Beat counts committed heartbeats; observers look at its change, never
-	// at a clock.
-	Beat    int64
+	// Counts are what it committed; observers look at the change of Beats,
+	// never at a clock.
+	Counts
 	BeatAt  time.Time
 	EndedAt time.Time
+}
+
+// Counts of a worker's own commits, each moved inside the transaction that it
+// then stands for: a ledger that holds less of one does not hold that
+// transaction either, which is how a restored one is known (invariant 17). They
+// are two rows because a lease and a settle run at once, and in one row each
+// would wait for the other's COMMIT.
+type Counts struct {
+	// Beats counts heartbeats and leases.
+	Beats int64
+	// Settles counts settles.
+	Settles int64
+}
+
+// Before reports whether a ledger that holds c lacks something of what o counts.
+func (c Counts) Before(o Counts) bool { return c.Beats < o.Beats || c.Settles < o.Settles }
+
+// Max is the higher of each.
+func (c Counts) Max(o Counts) Counts {
+	return Counts{max(c.Beats, o.Beats), max(c.Settles, o.Settles)}
 }
 
 // ErrWorkerUnknown: the worker's row is missing, has ended, or is older than
@@ -36,8 +56,11 @@ func (l *Ledger) StartWorker(ctx context.Context, w Worker) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `INSERT INTO workers (id, host, boot_id, pid, version, started_at, beat, beat_at)
-			VALUES (?, ?, ?, ?, ?, ?, 1, ?)`, w.ID, w.Host, w.BootID, w.PID, w.Version, now, now)
+		if _, err = t.exec(ctx, `INSERT INTO workers (id, host, boot_id, pid, version, started_at, beat, beat_at)
+			VALUES (?, ?, ?, ?, ?, ?, 1, ?)`, w.ID, w.Host, w.BootID, w.PID, w.Version, now, now); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `INSERT INTO worker_settles (worker_id, settles) VALUES (?, 0)`, w.ID)
 		return err
 	})
 	if err != nil {
@@ -46,22 +69,35 @@ func (l *Ledger) StartWorker(ctx context.Context, w Worker) error {
 	return nil
 }
 
-// knowWorker brings a worker's row to the heartbeat that its journal holds, and
+// knowWorker brings a worker's counts to those that its journal holds, and
 // ends it, so that a process which still runs under it is told that this is not
 // its ledger, and its journal is no proof of another restore.
 func (t *tx) knowWorker(ctx context.Context, w *Worker, now int64) error {
-	_, err := t.exec(ctx, `INSERT INTO workers (id, host, boot_id, pid, version, started_at, beat, beat_at, ended_at)
+	var held Counts
+	err := t.row(ctx, []any{&held.Beats, &held.Settles}, `SELECT `+countColumns+` FROM workers w WHERE w.id = ?`+t.forUpdate(), w.ID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	case !held.Before(w.Counts):
+		return nil
+	}
+	to := held.Max(w.Counts)
+	if _, err := t.exec(ctx, `INSERT INTO workers (id, host, boot_id, pid, version, started_at, beat, beat_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, ended_at = coalesce(workers.ended_at, excluded.ended_at)
-		WHERE workers.beat < excluded.beat`,
-		w.ID, w.Host, w.BootID, w.PID, w.Version, now, w.Beat, now, now)
+		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, ended_at = coalesce(workers.ended_at, excluded.ended_at)`,
+		w.ID, w.Host, w.BootID, w.PID, w.Version, now, to.Beats, now, now); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `INSERT INTO worker_settles (worker_id, settles) VALUES (?, ?)
+		ON CONFLICT (worker_id) DO UPDATE SET settles = excluded.settles`, w.ID, to.Settles)
 	return err
 }
 
-// Heartbeat moves the worker's counter on. It fails with ErrWorkerUnknown when
-// the row is missing, has ended, or holds less than last, the highest count
-// that the worker knows was committed.
-func (l *Ledger) Heartbeat(ctx context.Context, worker postledger.ID, last int64) (int64, error) {
+// Heartbeat moves the worker's count of beats on, and returns it. It fails with
+// ErrWorkerUnknown when the row is missing, has ended, or holds less than last,
+// the highest counts that the worker knows were committed.
+func (l *Ledger) Heartbeat(ctx context.Context, worker postledger.ID, last Counts) (int64, error) {
 	var beat int64
 	err := l.write(ctx, func(ctx context.Context, t *tx) error {
 		var err error
@@ -69,22 +105,21 @@ func (l *Ledger) Heartbeat(ctx context.Context, worker postledger.ID, last int64
 		return err
 	})
 	if err != nil {
-		return last, fmt.Errorf("write heartbeat: %w", err)
+		return 0, fmt.Errorf("write heartbeat: %w", err)
 	}
 	return beat, nil
 }
 
-// beat moves a worker's counter on, inside the transaction whose commit the
-// counter then stands for: a ledger that holds less does not hold that
-// transaction either, which is how a restored one is known (invariant 17).
-func (t *tx) beat(ctx context.Context, worker postledger.ID, last int64) (int64, error) {
+// beat moves a worker's count of beats on.
+func (t *tx) beat(ctx context.Context, worker postledger.ID, last Counts) (int64, error) {
 	now, err := t.nowMicros(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var beat int64
-	err = t.row(ctx, []any{&beat}, `UPDATE workers SET beat = beat + 1, beat_at = ?
-		WHERE id = ? AND ended_at IS NULL AND beat >= ? RETURNING beat`, now, worker, last)
+	err = t.row(ctx, []any{&beat}, `UPDATE workers AS w SET beat = beat + 1, beat_at = ?
+		WHERE w.id = ? AND w.ended_at IS NULL AND w.beat >= ? AND `+settlesOf+` >= ? RETURNING beat`,
+		now, worker, last.Beats, last.Settles)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, ErrWorkerUnknown
 	}
@@ -127,7 +162,7 @@ func (l *Ledger) Workers(ctx context.Context) ([]Worker, error) {
 		err := scanWorker(rows, &w)
 		out = append(out, w)
 		return err
-	}, workerColumns+`WHERE ended_at IS NULL ORDER BY id LIMIT 1000`)
+	}, workerColumns+`WHERE w.ended_at IS NULL ORDER BY w.id LIMIT 1000`)
 	if err != nil {
 		return nil, fmt.Errorf("list workers: %w", err)
 	}
@@ -141,15 +176,21 @@ func (l *Ledger) WorkerByID(ctx context.Context, id postledger.ID) (Worker, bool
 	err := l.read().each(ctx, func(rows *sql.Rows) error {
 		found = true
 		return scanWorker(rows, &w)
-	}, workerColumns+`WHERE id = ?`, id)
+	}, workerColumns+`WHERE w.id = ?`, id)
 	if err != nil {
 		return w, false, fmt.Errorf("read worker: %w", err)
 	}
 	return w, found, nil
 }
 
-const workerColumns = `SELECT id, host, boot_id, pid, version, started_at, beat, beat_at, ended_at FROM workers `
+// settlesOf is what worker w has counted of settles; a worker of a binary that
+// does not know of it has none.
+const settlesOf = `coalesce((SELECT s.settles FROM worker_settles s WHERE s.worker_id = w.id), 0)`
+
+const countColumns = `w.beat, ` + settlesOf
+
+const workerColumns = `SELECT w.id, w.host, w.boot_id, w.pid, w.version, w.started_at, w.beat_at, w.ended_at, ` + countColumns + ` FROM workers w `
 
 func scanWorker(rows *sql.Rows, w *Worker) error {
-	return rows.Scan(&w.ID, &w.Host, &w.BootID, &w.PID, &w.Version, timeColumn{&w.StartedAt}, &w.Beat, timeColumn{&w.BeatAt}, timeColumn{&w.EndedAt})
+	return rows.Scan(&w.ID, &w.Host, &w.BootID, &w.PID, &w.Version, timeColumn{&w.StartedAt}, timeColumn{&w.BeatAt}, timeColumn{&w.EndedAt}, &w.Beats, &w.Settles)
 }

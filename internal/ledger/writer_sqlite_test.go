@@ -97,7 +97,7 @@ func TestFullDiskEndsTheGroup(t *testing.T) {
 		},
 		func() { big, errs[2] = accept(w, "big", 1<<20) },
 		func() { after, errs[3] = accept(w, "after", 10) },
-		func() { _, errs[4] = w.Heartbeat(t.Context(), other.ID, 1) },
+		func() { _, errs[4] = w.Heartbeat(t.Context(), other.ID, ledger.Counts{Beats: 1}) },
 	)
 	for i, err := range append(errs[:3:3], held) {
 		if err == nil || ledger.FateOpen(err) || errors.Is(err, ledger.ErrFateUnknown) || !strings.Contains(err.Error(), "full") {
@@ -125,8 +125,8 @@ func TestFullDiskEndsTheGroup(t *testing.T) {
 	if d, _, err := l.DeliveryByID(t.Context(), old); err != nil || d.Status != postledger.StatusSending {
 		t.Errorf("the settle that was undone: %s %v", d.Status, err)
 	}
-	if v, _, err := l.WorkerByID(t.Context(), other.ID); err != nil || v.Beat != 2 {
-		t.Errorf("the heartbeat behind the group: %d %v", v.Beat, err)
+	if v, _, err := l.WorkerByID(t.Context(), other.ID); err != nil || v.Beats != 2 {
+		t.Errorf("the heartbeat behind the group: %d %v", v.Beats, err)
 	}
 	balance(t, l)
 }

@@ -37,6 +37,9 @@ type Header struct {
 	// Beat is the last heartbeat the process knew to be committed; exact once
 	// the process is dead.
 	Beat uint64
+	// Settles is the last settle, by the worker's count, the process knew to be
+	// committed; exact once the process is dead.
+	Settles uint64
 	// Clean says that the process stopped with no slot taken.
 	Clean bool
 }
@@ -84,6 +87,7 @@ func decodeHeader(b []byte, size int64) (Header, error) {
 	h.Worker = postledger.ID(b[headWorker:])
 	h.Boot = postledger.ID(b[headBoot:])
 	h.Beat = binary.NativeEndian.Uint64(b[headBeat:])
+	h.Settles = binary.NativeEndian.Uint64(b[headSettles:])
 	h.Clean = u32(b[headClean:]) == 1
 	switch {
 	case h.Ledger.IsZero() || h.Worker.IsZero() || h.Boot.IsZero():

@@ -115,14 +115,19 @@ func (j *Journal) Taken() int {
 }
 
 // SetBeat records the last heartbeat that is known to have committed.
-func (j *Journal) SetBeat(beat uint64) (err error) {
+func (j *Journal) SetBeat(beat uint64) error { return j.setCount(headBeat, beat) }
+
+// SetSettles records the last settle that is known to have committed.
+func (j *Journal) SetSettles(settles uint64) error { return j.setCount(headSettles, settles) }
+
+func (j *Journal) setCount(at int, n uint64) (err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed.Load() {
 		return ErrClosed
 	}
 	defer j.fault(catchFaults(), &err)
-	word64(j.data, headBeat).Store(beat)
+	word64(j.data, at).Store(n)
 	return nil
 }
 

@@ -22,8 +22,9 @@ const (
 	headSum     = 72 // uint32, CRC-32C of the fixed fields
 
 	// Fields that change while the process lives, each one aligned word.
-	headBeat  = 80 // uint64
-	headClean = 88 // uint32
+	headBeat    = 80 // uint64
+	headClean   = 88 // uint32
+	headSettles = 96 // uint64; zero in a journal of a binary that did not know it
 )
 
 // A slot: a fixed part, the members, an outcome of each member, and the heap

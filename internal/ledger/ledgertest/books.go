@@ -39,7 +39,7 @@ func (w *World) life(ctx context.Context, rnd *rand.Rand) error {
 			return err
 		}
 	case n < 9:
-		c, err := w.Lease(ctx, w.Worker.ID, 0, []ledger.Want{{Key: key, N: 3}})
+		c, err := w.Lease(ctx, w.Worker.ID, ledger.Counts{}, []ledger.Want{{Key: key, N: 3}})
 		if err != nil {
 			return err
 		}

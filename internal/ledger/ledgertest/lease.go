@@ -126,7 +126,7 @@ func Lease(t *testing.T, open Opener) {
 		for _, worker := range []postledger.ID{w.Worker.ID, other.ID} {
 			wg.Go(func() {
 				for empty := 0; empty < 3; {
-					c, err := w.Lease(t.Context(), worker, 0, []ledger.Want{{Key: w.Key(postledger.LaneImmediate), N: 7}})
+					c, err := w.Lease(t.Context(), worker, ledger.Counts{}, []ledger.Want{{Key: w.Key(postledger.LaneImmediate), N: 7}})
 					if err != nil {
 						t.Error(err)
 						return
@@ -185,66 +185,69 @@ func Lease(t *testing.T, open Opener) {
 func Worker(t *testing.T, open Opener) {
 	t.Run("a heartbeat follows the last one known", func(t *testing.T) {
 		w := NewWorld(t, open)
-		beat, err := w.Heartbeat(t.Context(), w.Worker.ID, 1)
+		beat, err := w.Heartbeat(t.Context(), w.Worker.ID, ledger.Counts{Beats: 1})
 		must(t, err)
 		if beat != 2 {
 			t.Fatalf("beat %d", beat)
 		}
 		// The answer was lost: what the worker knows is behind, and that is no error.
-		if beat, err = w.Heartbeat(t.Context(), w.Worker.ID, 1); err != nil || beat != 3 {
+		if beat, err = w.Heartbeat(t.Context(), w.Worker.ID, ledger.Counts{Beats: 1}); err != nil || beat != 3 {
 			t.Fatalf("again: %d %v", beat, err)
 		}
-		if _, err = w.Heartbeat(t.Context(), w.Worker.ID, 9); err == nil {
-			t.Fatal("a row older than its worker was taken")
+		for _, last := range []ledger.Counts{{Beats: 9}, {Settles: 1}} {
+			if _, err = w.Heartbeat(t.Context(), w.Worker.ID, last); !errors.Is(err, ledger.ErrWorkerUnknown) {
+				t.Fatalf("a row older than its worker's %+v was taken: %v", last, err)
+			}
 		}
 	})
 	// Invariant 17: what was leased or settled after a backup shows in the counter.
 	t.Run("leases and settles move the counter", func(t *testing.T) {
 		w := NewWorld(t, open)
 		key := w.Key(postledger.LaneImmediate)
-		if c := w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 1}); c.Beat != 0 {
-			t.Fatalf("an empty lease moved it to %d", c.Beat)
+		if c := w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 1}); c.Beats != 0 {
+			t.Fatalf("an empty lease moved it to %d", c.Beats)
 		}
 		w.Send([]string{"a@x.example"})
 		c := w.LeaseFor(w.Worker.ID, ledger.Want{Key: key, N: 1})
-		if c.Beat != 2 {
-			t.Fatalf("lease: %d", c.Beat)
+		if c.Beats != 2 {
+			t.Fatalf("lease: %d", c.Beats)
 		}
 		sent := []ledger.Settlement{{ID: c.Leased[0].ID, Fence: 1, Mover: postledger.MoverWorker, To: postledger.StatusSent}}
-		if _, beat, err := w.SettleBy(t.Context(), w.Worker.ID, 0, sent); err != nil || beat != 3 {
-			t.Fatalf("settle: %d %v", beat, err)
+		if _, settles, err := w.SettleBy(t.Context(), w.Worker.ID, ledger.Counts{}, sent); err != nil || settles != 1 {
+			t.Fatalf("settle: %d %v", settles, err)
 		}
-		if out, beat, err := w.SettleBy(t.Context(), w.NewID(), 0, sent); err != nil || beat != 0 || out[0].Status != postledger.StatusSent {
-			t.Fatalf("settle by an unknown worker: %+v %d %v", out, beat, err)
+		if out, settles, err := w.SettleBy(t.Context(), w.NewID(), ledger.Counts{}, sent); err != nil || settles != 0 || out[0].Status != postledger.StatusSent {
+			t.Fatalf("settle by an unknown worker: %+v %d %v", out, settles, err)
 		}
-		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Beat != 3 {
+		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Counts != (ledger.Counts{Beats: 2, Settles: 1}) {
 			t.Fatalf("row: %+v %v", v, err)
 		}
 	})
 	// Invariant 17: a ledger that fell back under a living worker must not catch up
 	// with what the worker knows before a heartbeat compares.
 	t.Run("nothing is leased from a ledger that knows less than its worker", func(t *testing.T) {
-		w := NewWorld(t, open)
-		w.Send([]string{"a@x.example"})
-		w.Send([]string{"b@x.example"})
-		want := ledger.Want{Key: w.Key(postledger.LaneImmediate), N: 1}
-		l := w.LeaseFor(w.Worker.ID, want).Leased[0]
-		const known = 3 // the row holds 2
-		c, err := w.Lease(t.Context(), w.Worker.ID, known, []ledger.Want{want})
-		must(t, err)
-		if len(c[0].Leased) != 0 || c[0].Beat != 0 {
-			t.Fatalf("leased %+v", c[0])
-		}
-		// Its answer is still written.
-		sent := ledger.Settlement{ID: l.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent}
-		if out, beat, err := w.SettleBy(t.Context(), w.Worker.ID, known, []ledger.Settlement{sent}); err != nil || beat != 0 || !out[0].Applied {
-			t.Fatalf("settle: %+v %d %v", out, beat, err)
-		}
-		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Beat != 2 {
-			t.Fatalf("row: %+v %v", v, err)
-		}
-		if _, err := w.Heartbeat(t.Context(), w.Worker.ID, known); !errors.Is(err, ledger.ErrWorkerUnknown) {
-			t.Fatalf("heartbeat: %v", err)
+		for _, known := range []ledger.Counts{{Beats: 3}, {Beats: 2, Settles: 1}} { // the rows hold 2 and 0
+			w := NewWorld(t, open)
+			w.Send([]string{"a@x.example"})
+			w.Send([]string{"b@x.example"})
+			want := ledger.Want{Key: w.Key(postledger.LaneImmediate), N: 1}
+			l := w.LeaseFor(w.Worker.ID, want).Leased[0]
+			c, err := w.Lease(t.Context(), w.Worker.ID, known, []ledger.Want{want})
+			must(t, err)
+			if len(c[0].Leased) != 0 || c[0].Beats != 0 {
+				t.Fatalf("%+v: leased %+v", known, c[0])
+			}
+			// Its answer is still written.
+			sent := ledger.Settlement{ID: l.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent}
+			if out, settles, err := w.SettleBy(t.Context(), w.Worker.ID, known, []ledger.Settlement{sent}); err != nil || settles != 0 || !out[0].Applied {
+				t.Fatalf("%+v: settle: %+v %d %v", known, out, settles, err)
+			}
+			if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Counts != (ledger.Counts{Beats: 2}) {
+				t.Fatalf("%+v: row: %+v %v", known, v, err)
+			}
+			if _, err := w.Heartbeat(t.Context(), w.Worker.ID, known); !errors.Is(err, ledger.ErrWorkerUnknown) {
+				t.Fatalf("%+v: heartbeat: %v", known, err)
+			}
 		}
 	})
 	t.Run("a worker that holds a lease does not end", func(t *testing.T) {

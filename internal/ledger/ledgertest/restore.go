@@ -133,19 +133,19 @@ func Restore(t *testing.T, open Opener, exec Exec) {
 		ahead := w.StartNewWorker()
 		begin(
 			t, w, time.Time{},
-			ledger.Worker{ID: missing, Host: "h", BootID: "b", Beat: 40},
-			ledger.Worker{ID: ahead.ID, Host: "h", BootID: "b", Beat: 50},
-			ledger.Worker{ID: w.Worker.ID, Host: "h", BootID: "b", Beat: 1},
+			ledger.Worker{ID: missing, Host: "h", BootID: "b", Counts: ledger.Counts{Beats: 40}},
+			ledger.Worker{ID: ahead.ID, Host: "h", BootID: "b", Counts: ledger.Counts{Beats: 1, Settles: 50}},
+			ledger.Worker{ID: w.Worker.ID, Host: "h", BootID: "b", Counts: ledger.Counts{Beats: 1}},
 		)
-		for id, want := range map[postledger.ID]int64{missing: 40, ahead.ID: 50, w.Worker.ID: 1} {
+		for id, want := range map[postledger.ID]ledger.Counts{missing: {Beats: 40}, ahead.ID: {Beats: 1, Settles: 50}, w.Worker.ID: {Beats: 1}} {
 			v, known, err := w.WorkerByID(t.Context(), id)
 			must(t, err)
-			if !known || v.Beat != want || v.EndedAt.IsZero() != (id == w.Worker.ID) {
-				t.Errorf("row %+v, known %v, want beat %d", v, known, want)
+			if !known || v.Counts != want || v.EndedAt.IsZero() != (id == w.Worker.ID) {
+				t.Errorf("row %+v, known %v, want %+v", v, known, want)
 			}
 		}
-		for id, beat := range map[postledger.ID]int64{missing: 40, ahead.ID: 50} {
-			if _, err := w.Heartbeat(t.Context(), id, beat); !errors.Is(err, ledger.ErrWorkerUnknown) {
+		for id, last := range map[postledger.ID]ledger.Counts{missing: {Beats: 40}, ahead.ID: {Beats: 1, Settles: 50}} {
+			if _, err := w.Heartbeat(t.Context(), id, last); !errors.Is(err, ledger.ErrWorkerUnknown) {
 				t.Errorf("a process of another future goes on: %v", err)
 			}
 		}

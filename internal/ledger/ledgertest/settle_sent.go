@@ -90,15 +90,15 @@ func SettleSent(t *testing.T, open Opener) {
 		}
 		ss[1].To, ss[1].Reason = postledger.StatusFailed, postledger.ReasonRejectedMessage
 		ss[1].Event = &ledger.Event{Kind: "refused", Code: 550}
-		out, beat, err := w.SettleBy(t.Context(), w.Worker.ID, 0, ss)
+		out, settles, err := w.SettleBy(t.Context(), w.Worker.ID, ledger.Counts{}, ss)
 		must(t, err)
 		for i, o := range out {
 			if !o.Applied || o.Status != ss[i].To || o.MessageID != ls[i].MessageID || w.Row(ss[i].ID).Status != ss[i].To {
 				t.Errorf("answer %d: %+v", i, o)
 			}
 		}
-		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Beat != beat {
-			t.Errorf("the counter is %d and was told as %d: %v", v.Beat, beat, err)
+		if v, _, err := w.WorkerByID(t.Context(), w.Worker.ID); err != nil || v.Settles != settles || settles == 0 {
+			t.Errorf("the counter is %d and was told as %d: %v", v.Settles, settles, err)
 		}
 		m, err := w.LoadMessages(t.Context(), []postledger.ID{ls[0].MessageID, ls[3].MessageID}, 1<<20)
 		must(t, err)
@@ -108,7 +108,7 @@ func SettleSent(t *testing.T, open Opener) {
 			}
 		}
 		// The same call again, as after a COMMIT whose answer was lost.
-		again, _, err := w.SettleBy(t.Context(), w.Worker.ID, 0, ss)
+		again, _, err := w.SettleBy(t.Context(), w.Worker.ID, ledger.Counts{}, ss)
 		must(t, err)
 		for i, o := range again {
 			if o.Applied || o.Status != ss[i].To {

@@ -188,7 +188,7 @@ func (w *World) LeaseN(n int) []ledger.Leased {
 // LeaseFor leases for a given worker.
 func (w *World) LeaseFor(worker postledger.ID, want ledger.Want) ledger.Claimed {
 	w.T.Helper()
-	c, err := w.Lease(w.T.Context(), worker, 0, []ledger.Want{want})
+	c, err := w.Lease(w.T.Context(), worker, ledger.Counts{}, []ledger.Want{want})
 	if err != nil {
 		w.T.Fatalf("lease: %v", err)
 	}
