@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/client"
@@ -9,7 +10,7 @@ import (
 
 type grantsCmd struct {
 	Ls     grantsLsCmd     `cmd:"" help:"List an app's grants."`
-	Put    grantsPutCmd    `cmd:"" help:"Let an app use a profile, or change how it may."`
+	Put    grantsPutCmd    `cmd:"" help:"Let an app use a profile, or change how it may. An app without any grant may use the default profile; from its first one on it may use what it is granted, and nothing else."`
 	Revoke grantsRevokeCmd `cmd:"" help:"End a grant; what waits is canceled."`
 }
 
@@ -43,11 +44,20 @@ type grantsPutCmd struct {
 }
 
 func (c *grantsPutCmd) Run(e *env) error {
+	narrowed := false
 	g, err := forApp(e, &c.remote, c.App, func(cl *client.Client, id postledger.ID) (*client.Grant, error) {
+		before, err := cl.Grants(e.ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		narrowed = !slices.ContainsFunc(before, func(g client.Grant) bool { return g.RevokedAt.IsZero() })
 		return cl.PutGrant(e.ctx, id, c.Profile, client.GrantTerms{TrustedHTML: c.TrustedHTML, Quota: c.Quota})
 	})
 	if err != nil {
 		return err
+	}
+	if narrowed {
+		fmt.Fprintf(e.stderr, "%s had no grant before, and could use the default profile: from now on it may use what it is granted, and nothing else.\n", printable(c.App))
 	}
 	return c.done(e, g, "%s may use %s", printable(c.App), printable(c.Profile))
 }

@@ -21,7 +21,7 @@ func onPostgres(t *testing.T, set ...string) place {
 func TestPostgresNeedsToBeTold(t *testing.T) {
 	t.Parallel()
 	p := onPostgres(t)
-	p.run(t, "serve").expect(t, 1, "postledger migrate up")
+	p.run(t, "serve").expect(t, 1, "holds no ledger yet", "postledger migrate up")
 	p.run(t, "keys", "create", "--operator", "--out", "-").expect(t, 1, "postledger migrate up")
 	p.run(t, "migrate", "status").expect(t, 1, "missing")
 	without := place{p.dir, append(append([]string{}, p.env...), "POSTLEDGER_ENCRYPTION_KEY=")}

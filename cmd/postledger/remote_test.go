@@ -28,7 +28,10 @@ func TestRemoteCommands(t *testing.T) {
 		onServer(t, operator, "apps", "create", "Bill ing").expect(t, 1, "400 bad_input", "name must have")
 		onServer(t, operator, "apps", "ls").expect(t, 0, id, "billing", "shop")
 		onServer(t, app, "apps", "ls").expect(t, 1, "403 forbidden")
-		onServer(t, operator, "grants", "put", "billing", "box", "--quota", "10").expect(t, 0, "billing may use box")
+		onServer(t, operator, "grants", "put", "billing", "box", "--quota", "10").expect(t, 0, "billing may use box", "billing had no grant before")
+		if again := onServer(t, operator, "grants", "put", "billing", "box", "--quota", "10").expect(t, 0); strings.Contains(again.stderr, "no grant") {
+			t.Errorf("the second grant is taken for the first: %s", again.stderr)
+		}
 		onServer(t, operator, "grants", "put", "billing", "none").expect(t, 1, "profile_unknown")
 		onServer(t, operator, "grants", "put", "none", "box").expect(t, 1, `there is no app "none"`)
 		onServer(t, operator, "grants", "ls", id).expect(t, 0, "10")

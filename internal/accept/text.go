@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/postledger/postledger/internal/address"
 )
 
 // line checks a value that stands on one line, in a header or in the ledger. A
@@ -34,6 +36,15 @@ func (p problems) tight(field, s string, limit int) {
 		return
 	}
 	p.line(field, s, limit)
+}
+
+// name checks a display name, which people see beside an address.
+func (p problems) name(field, s string) {
+	found := p.count()
+	p.line(field, s, MaxName)
+	if p.count() == found && address.CheckName(s) != nil {
+		p.add(field, RuleControl, "holds a control or text-reordering character")
+	}
 }
 
 // shown is tight for a name that people see and trust. Without overrides,

@@ -54,9 +54,7 @@ func (r *Request) validate(p problems, inBatch bool) []recipient {
 		p.add("text", RuleRequired, "is missing, and so are html and attachments")
 	}
 	r.headers(p)
-	if address.CheckName(r.FromName) != nil {
-		p.add("from_name", RuleControl, nameRule)
-	}
+	p.name("from_name", r.FromName)
 	r.replyTo(p)
 	r.kinds(p, inBatch)
 	p.tight("ref.scope", r.Ref.Scope, MaxName)
@@ -78,8 +76,6 @@ func (r *Request) validate(p problems, inBatch bool) []recipient {
 	return rcpts
 }
 
-const nameRule = "holds a control or text-reordering character, or is longer than 255 bytes"
-
 // recipients checks to, cc and bcc. One mailbox gets one copy, however its
 // address is spelt (case B22).
 func (r *Request) recipients(p problems) []recipient {
@@ -100,9 +96,7 @@ func (r *Request) recipients(p problems) []recipient {
 	}{{postledger.KindTo, r.To}, {postledger.KindCc, r.Cc}, {postledger.KindBcc, r.Bcc}} {
 		for i, rcpt := range l.list {
 			field := at(string(l.kind), i)
-			if address.CheckName(rcpt.Name) != nil {
-				p.add(field+".name", RuleControl, nameRule)
-			}
+			p.name(field+".name", rcpt.Name)
 			a, ok := p.address(field+".address", rcpt.Address)
 			if !ok {
 				continue
@@ -149,9 +143,7 @@ func (r *Request) replyTo(p problems) {
 		return
 	}
 	for i, m := range r.ReplyTo {
-		if address.CheckName(m.Name) != nil {
-			p.add(at("reply_to", i)+".name", RuleControl, nameRule)
-		}
+		p.name(at("reply_to", i)+".name", m.Name)
 		p.address(at("reply_to", i)+".address", m.Address)
 	}
 }

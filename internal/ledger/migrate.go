@@ -29,6 +29,7 @@ const oldestBinary = 1
 
 // Errors of CheckSchema.
 var (
+	ErrNoSchema  = errors.New("the database holds no ledger yet: run `postledger migrate up`, or `postledger serve --migrate`")
 	ErrSchemaOld = errors.New("the database's schema is older than this binary: run `postledger migrate up`")
 	ErrSchemaNew = errors.New("the database's schema no longer supports this binary: upgrade postledger")
 )
@@ -98,12 +99,25 @@ func (l *Ledger) Migrations(ctx context.Context) ([]MigrationStatus, error) {
 
 // CheckSchema refuses a database that this binary must not work on.
 func (l *Ledger) CheckSchema(ctx context.Context) error {
+	exists := `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_state')`
+	if l.dialect == postgres {
+		exists = `SELECT to_regclass('ledger_state') IS NOT NULL`
+	}
+	var some bool
+	if err := l.read().row(ctx, []any{&some}, exists); err != nil {
+		return fmt.Errorf("look for the schema: %w", err)
+	}
+	if !some {
+		return ErrNoSchema
+	}
 	var oldest int64
 	err := l.read().row(ctx, []any{&oldest}, "SELECT oldest_binary FROM ledger_state WHERE one = 1")
-	if err != nil {
-		return fmt.Errorf("%w (%w)", ErrSchemaOld, err)
-	}
-	if oldest > SchemaVersion {
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNoSchema // its tables were made, and the run was cut short
+	case err != nil:
+		return fmt.Errorf("read the schema's version: %w", err)
+	case oldest > SchemaVersion:
 		return fmt.Errorf("%w (it needs schema %d, this one knows %d)", ErrSchemaNew, oldest, SchemaVersion)
 	}
 	st, err := l.Migrations(ctx)

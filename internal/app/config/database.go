@@ -62,6 +62,9 @@ func (d Database) Embedded() bool { return strings.HasPrefix(d.url, "sqlite://")
 // Path is SQLite's file.
 func (d Database) Path() string { return strings.TrimPrefix(d.url, "sqlite://") }
 
+// hidden stands for a password in a URL, as in those that net/url redacts.
+const hidden = "xxxxx"
+
 // String is the URL without its password.
 func (d Database) String() string {
 	if d.url == "" || d.Embedded() {
@@ -72,12 +75,12 @@ func (d Database) String() string {
 		return "postgres://" + secret.Value{}.String()
 	}
 	if _, has := u.User.Password(); has {
-		u.User = url.UserPassword(u.User.Username(), "secret")
+		u.User = url.UserPassword(u.User.Username(), hidden)
 	}
 	query := u.Query()
 	for name := range query {
 		if strings.Contains(name, "password") {
-			query.Set(name, "secret")
+			query.Set(name, hidden)
 		}
 	}
 	u.RawQuery = query.Encode()
