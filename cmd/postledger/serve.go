@@ -39,7 +39,7 @@ func (c *serveCmd) Run(e *env) error {
 // server need beside it. SQLite's
 // own memory is not in the heap: its cache, and each large value once or twice.
 func heapFor(c *config.Config) int64 {
-	const beside, sqlite = 64 << 20, 80 << 20
+	const beside, sqlite = 64 << 20, 96 << 20
 	n := int64(c.MemoryBudget) + beside
 	if c.BlobsInS3() {
 		n += int64(c.S3.UploadMemory)

@@ -215,3 +215,14 @@ func (r *rig) copies() map[string]int {
 	}
 	return n
 }
+
+// balanced fails unless the ledger's books balance.
+func (r *rig) balanced() { balanced(r.t, r.Ledger) }
+
+func balanced(t *testing.T, l *ledger.Ledger) {
+	t.Helper()
+	report, err := l.Books(t.Context(), nil)
+	if err != nil || len(report.Differences) != 0 || report.Totals.Accepted != report.Totals.Sum() {
+		t.Errorf("the books: %+v, %v", report, err)
+	}
+}

@@ -43,31 +43,50 @@ func (w *Worker) addKey(k ledger.ClaimKey) {
 }
 
 // leaseLoop is the one leaser: it leases when there is room and work, and
-// else waits to be woken or for the poll.
+// else waits to be woken or for the poll. The poll's turn comes also while there
+// is always something to lease: a backlog that keeps the leaser busy must not
+// hide what another process accepted, or what has become due.
 func (w *Worker) leaseLoop() {
 	poll := time.NewTicker(w.c.PollImmediate)
 	defer poll.Stop()
-	scan := true
 	var r rest
+	w.look(&r)
 	for {
-		if scan && w.life.fresh() && r.over(&w.life) {
-			err := w.returnDoubtful()
-			if err == nil {
-				err = w.scanKeys()
-			}
-			r.note(w.c.PollImmediate, err)
-		}
 		for w.life.fresh() && w.lifetime.Err() == nil && w.leaseOnce() {
+			select {
+			case <-poll.C:
+				w.look(&r)
+			default:
+			}
+		}
+		select {
+		case <-w.lifetime.Done():
+			return
+		case <-poll.C:
+			w.look(&r)
+			continue
+		default:
 		}
 		select {
 		case <-w.lifetime.Done():
 			return
 		case <-w.wake:
-			scan = false
 		case <-poll.C:
-			scan = true
+			w.look(&r)
 		}
 	}
+}
+
+// look finds what nobody woke the leaser for, unless it rests from failures.
+func (w *Worker) look(r *rest) {
+	if !w.life.fresh() || !r.over(&w.life) {
+		return
+	}
+	err := w.returnDoubtful()
+	if err == nil {
+		err = w.scanKeys()
+	}
+	r.note(w.c.PollImmediate, err)
 }
 
 // scanKeys finds keys with work that nobody woke us for: another process's

@@ -36,19 +36,28 @@ type sim struct {
 func simulate(t *testing.T, profile func(*postledger.ProfileConfig), test func(*testing.T, *sim)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &sim{t: t, dir: t.TempDir()}
-		s.World = ledgertest.NewWorld(t, func(t *testing.T) *ledger.Ledger {
+		test(t, newSim(t, func(t *testing.T) *ledger.Ledger {
 			return openLedger(t, "sqlite://"+filepath.Join(t.TempDir(), "ledger.db"))
-		})
-		p := s.Profile
-		profile(&p.Config)
-		s.put(p)
-		var err error
-		s.sandbox, err = sandbox.New(sandbox.Config{MaxMessages: 10_000})
-		must(t, err)
-		test(t, s)
+		}, profile))
 	})
 }
+
+// newSim makes a sim in the running bubble.
+func newSim(t *testing.T, open ledgertest.Opener, profile func(*postledger.ProfileConfig)) *sim {
+	t.Helper()
+	s := &sim{t: t, dir: t.TempDir()}
+	s.World = ledgertest.NewWorld(t, open)
+	p := s.Profile
+	profile(&p.Config)
+	s.put(p)
+	var err error
+	s.sandbox, err = sandbox.New(sandbox.Config{MaxMessages: 10_000})
+	must(t, err)
+	return s
+}
+
+// balanced fails unless the ledger's books balance.
+func (s *sim) balanced() { balanced(s.t, s.Ledger) }
 
 func (s *sim) put(p postledger.Profile) {
 	s.t.Helper()

@@ -16,7 +16,8 @@ import (
 
 // Options tune a ledger; the zero value suits a server.
 type Options struct {
-	// Now is SQLite's clock; time.Now when nil. PostgreSQL uses its own.
+	// Now is SQLite's clock, and that of ids; a SteadyClock of this machine when
+	// nil. PostgreSQL uses its own.
 	Now func() time.Time
 	// Connections bounds the PostgreSQL pool (default 16): one for the
 	// leaser, one for the settler, one for the accept batcher, the rest for
@@ -60,7 +61,7 @@ var (
 // postgres:// URL. It does not migrate; see Migrate and CheckSchema.
 func Open(ctx context.Context, url string, o Options) (*Ledger, error) {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = SteadyClock(time.Now)
 	}
 	if o.Connections == 0 {
 		o.Connections = 16

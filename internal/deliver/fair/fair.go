@@ -10,11 +10,14 @@
 //
 //   - In any stretch in which two keys both have work and neither is held back
 //     by its own limit, what they are granted differs by at most one quantum.
+//   - Keys that share a limit, such as the apps of one profile, are granted what
+//     it has room for in turns too, however little that is at a time: a turn that
+//     its limit cuts short goes on when there is room again.
 //   - A key that is added waits until each of the others has had at most one
 //     turn.
-//   - What a key could not use is lost to it: nobody saves up turns. What a key
-//     used beyond its grant (an envelope is leased whole) is a debt, and it is
-//     passed over until its turns have paid it.
+//   - What a key could not use is lost to it: nobody saves up more than the rest
+//     of one turn. What a key used beyond its grant (an envelope is leased whole)
+//     is a debt, and it is passed over until its turns have paid it.
 //   - Only keys that have work are known: Remove forgets a key and its debt.
 package fair
 
@@ -24,7 +27,8 @@ import "fmt"
 type Turns[K comparable] struct {
 	quantum int
 	keys    map[K]*seat[K]
-	// next is whose turn it is, nil when there is no key.
+	// next is whose turn it is, nil when there is no key. The ring begins there:
+	// who was served longest ago stands first.
 	next *seat[K]
 	call uint64 // counts the calls of Next
 }
@@ -68,9 +72,25 @@ func (t *Turns[K]) Add(key K) {
 		t.next = s
 		return
 	}
-	// The end of the round is right before whose turn it is.
+	t.append(s)
+}
+
+// append puts a seat at the end of the round, right before whose turn it is.
+func (t *Turns[K]) append(s *seat[K]) {
 	s.prev, s.next = t.next.prev, t.next
 	s.prev.next, s.next.prev = s, s
+}
+
+// served moves a seat whose turn has ended to the end of the round. A key whose
+// limit had no room keeps its place: or the same one of those that share a limit
+// would always be the first to find room.
+func (t *Turns[K]) served(s *seat[K]) {
+	if t.next == s {
+		t.next = s.next
+		return
+	}
+	s.prev.next, s.next.prev = s.next, s.prev
+	t.append(s)
 }
 
 // Remove says that a key has no work any more.
@@ -102,7 +122,7 @@ func (t *Turns[K]) Charge(key K, n int) {
 	inTurn := s.left > 0
 	s.left -= n
 	if inTurn && s.left <= 0 {
-		t.next = s.next // its turn is used up; only the seat in turn has any left
+		t.served(s) // its turn is used up
 	}
 }
 
@@ -115,14 +135,15 @@ func (t *Turns[K]) Next(total int, reserve func(key K, n int) int) []Grant[K] {
 	t.call++
 	var grants []Grant[K]
 	// limited counts the keys that met their limit one after the other.
+	at := t.next
 	for limited := 0; total > 0 && limited < len(t.keys); {
-		s := t.next
+		s := at
+		at = s.next
 		if s.seen != t.call {
 			s.seen, s.grant, s.full = t.call, -1, false
 		}
 		if s.full {
 			limited++
-			t.next = s.next
 			continue
 		}
 		if s.left <= 0 {
@@ -131,12 +152,13 @@ func (t *Turns[K]) Next(total int, reserve func(key K, n int) int) []Grant[K] {
 		if s.left <= 0 {
 			// Still in debt: passed over, and by that nearer to the end of it.
 			limited = 0
-			t.next = s.next
+			t.served(s)
 			continue
 		}
 		want := min(s.left, total)
 		got := min(max(reserve(s.key, want), 0), want)
 		if got > 0 {
+			limited = 0
 			if s.grant < 0 {
 				s.grant = len(grants)
 				grants = append(grants, Grant[K]{Key: s.key})
@@ -145,14 +167,14 @@ func (t *Turns[K]) Next(total int, reserve func(key K, n int) int) []Grant[K] {
 			s.left -= got
 			total -= got
 		}
-		switch {
-		case got < want:
-			s.full, s.left = true, 0
+		if got < want {
+			s.full = true
+		}
+		if got == 0 {
 			limited++
-			t.next = s.next
-		case s.left == 0:
-			limited = 0
-			t.next = s.next
+		}
+		if s.left == 0 {
+			t.served(s)
 		}
 	}
 	return grants

@@ -1,6 +1,7 @@
 package fair_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -122,5 +123,54 @@ func BenchmarkNext(b *testing.B) {
 	}
 	for b.Loop() {
 		turns.Next(64, func(_, n int) int { return n })
+	}
+}
+
+// Keys that share a limit which has room for a few at a time, always fewer than
+// a turn, get the same, whatever the other keys of the round do.
+func TestLittleRoomIsSharedInTurns(t *testing.T) {
+	const quantum = 8
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		turns, err := fair.New[[2]int](quantum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups := 1 + rnd.IntN(4)
+		members := make([]int, groups)
+		for g := range groups {
+			members[g] = 1 + rnd.IntN(5)
+		}
+		var keys [][2]int
+		for g, n := range members {
+			for i := range n {
+				keys = append(keys, [2]int{g, i})
+			}
+		}
+		rnd.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+		for _, k := range keys {
+			turns.Add(k)
+		}
+		got := map[[2]int]int{}
+		for range 500 {
+			room := make([]int, groups)
+			for g := range room {
+				room[g] = rnd.IntN(quantum)
+			}
+			for _, grant := range turns.Next(500, func(k [2]int, n int) int {
+				n = min(n, room[k[0]])
+				room[k[0]] -= n
+				return n
+			}) {
+				got[grant.Key] += grant.N
+			}
+		}
+		for g, n := range members {
+			for i := range n {
+				if share, first := got[[2]int{g, i}], got[[2]int{g, 0}]; share < first-quantum || share > first+quantum {
+					t.Fatalf("seed %d, group %d of %d: %v", seed, g, n, got)
+				}
+			}
+		}
 	}
 }
