@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,6 +94,23 @@ func TestRefusedConnectionsRest(t *testing.T) {
 	// once more without TLS only where the URL leaves that open.
 	if n := proxy.Accepted() - before; n > 6 {
 		t.Errorf("%d calls asked for %d connections", calls, n)
+	}
+	// Many at once are no reason to ask more often: the rest is at 0.8 s or 1 s
+	// now, and who finds it over asks for all.
+	before, began = proxy.Accepted(), time.Now()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			for time.Since(began) < 2*time.Second {
+				if l.Ping(t.Context()) == nil {
+					t.Error("it is connected")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := proxy.Accepted() - before; n < 1 || n > 4 {
+		t.Errorf("twenty callers asked for %d connections in two seconds", n)
 	}
 	proxy.Refuse(false)
 	answered(t, l.Ping)
