@@ -17,6 +17,16 @@ func onPostgres(t *testing.T, set ...string) place {
 	return newPlace(t, append([]string{"POSTLEDGER_DATABASE=" + testserver.Postgres(t), "POSTLEDGER_ENCRYPTION_KEY=" + key}, set...)...)
 }
 
+// onDatabase is a place on a kind of database, and what its first serve needs to
+// be told.
+func onDatabase(t *testing.T, db string) (p place, args []string) {
+	t.Helper()
+	if db == "postgres" {
+		return onPostgres(t), []string{"--migrate"}
+	}
+	return newPlace(t), nil
+}
+
 // On PostgreSQL nothing is migrated or made up without being told.
 func TestPostgresNeedsToBeTold(t *testing.T) {
 	t.Parallel()

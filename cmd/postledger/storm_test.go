@@ -105,15 +105,11 @@ func newWeather(t *testing.T, db string, hop *crashtest.Sink) *weather {
 	t.Helper()
 	w := &weather{t: t, hop: hop}
 	var args []string
-	if db == "postgres" {
-		w.place, args = onPostgres(t), []string{"--migrate"}
-		for _, v := range w.env {
-			if url, ok := strings.CutPrefix(v, "POSTLEDGER_DATABASE="); ok {
-				w.database = url
-			}
+	w.place, args = onDatabase(t, db)
+	for _, v := range w.env {
+		if url, ok := strings.CutPrefix(v, "POSTLEDGER_DATABASE="); ok {
+			w.database = url
 		}
-	} else {
-		w.place = newPlace(t)
 	}
 	s := w.place.start(t, args...)
 	operator := s.operator(t)

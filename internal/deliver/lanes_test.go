@@ -1,7 +1,6 @@
 package deliver_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -91,41 +90,6 @@ func TestAppsTakeTurns(t *testing.T) {
 		if before > 100 {
 			t.Errorf("%d of the other app's thousand left before the ten", before)
 		}
-	})
-}
-
-// A hop that hangs holds its own profile's connections and nobody else's.
-func TestAHangingHopHoldsNobodyElse(t *testing.T) {
-	onBoth(t, func(t *testing.T, open ledgertest.Opener) {
-		r := newRig(t, open, transporttest.HopConfig{}, nil)
-		hung := make(chan struct{}, 100)
-		hanging := transporttest.NewHop(t, transporttest.HopConfig{Rules: []transporttest.Rule{
-			{At: transporttest.StepMail, Do: transporttest.Action{Hook: func() { hung <- struct{}{} }, Hold: make(chan struct{})}},
-		}})
-		p := r.Profile
-		p.ID, p.Name, p.IsDefault = postledger.ID{}, "hanging-"+r.NewID().Token(), false
-		p.Config.Settings, _ = json.Marshal(settings{hanging.Port()})
-		p, err := r.PutProfile(t.Context(), p, 0, postledger.AuditEvent{ID: r.NewID(), Action: "profile.put", Result: "done"})
-		must(t, err)
-		for _, profile := range []postledger.ID{p.ID, r.Profile.ID} {
-			must(t, r.PutGrant(t.Context(), postledger.Grant{AppID: r.App.ID, ProfileID: profile},
-				postledger.AuditEvent{ID: r.NewID(), Action: "grant.put", Result: "done"}))
-		}
-		main := r.Profile
-		r.Profile = p
-		r.batch(200, "stuck")
-		r.Profile = main
-		r.start()
-		for range p.Config.Connections {
-			<-hung
-		}
-		ids := r.batch(100, "free")
-		for _, d := range r.settled(ids...) {
-			if d.Status != postledger.StatusSent {
-				t.Fatalf("%s/%s", d.Status, d.Reason)
-			}
-		}
-		hanging.Close() // or the stop would wait for it
 	})
 }
 

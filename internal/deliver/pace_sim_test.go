@@ -3,6 +3,7 @@ package deliver_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,5 +189,45 @@ func TestSimAPauseIsRecordedAtLast(t *testing.T) {
 				t.Errorf("attempt %d", d.Attempts)
 			}
 		}
+	})
+}
+
+// B30 with its own figures: a hop that takes five messages a second and answers
+// 454 to the rest gets all sixty, none of them fails, and none twice.
+func TestSimAThrottlingHopGetsAll(t *testing.T) {
+	const messages = 60
+	simulate(t, func(*postledger.ProfileConfig) {}, func(t *testing.T, s *sim) {
+		var mu sync.Mutex
+		var taken []time.Time
+		throttled := 0
+		s.throttles = func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			now := time.Now()
+			if n := len(taken); n >= 5 && now.Sub(taken[n-5]) < time.Second {
+				throttled++
+				return true
+			}
+			taken = append(taken, now)
+			return false
+		}
+		ids := s.fill(messages, "a", ledgertest.WithLane(postledger.LaneBulk))
+		began := time.Now()
+		s.run()
+		for len(s.kept()) < messages && time.Since(began) < 5*time.Minute {
+			after(time.Second)
+		}
+		after(10 * time.Second) // the last settle
+		for _, id := range ids {
+			if d := s.Row(id); d.Status != postledger.StatusSent || d.Attempts != 1 {
+				t.Errorf("%s is %s/%s, attempt %d", d.Address, d.Status, d.Reason, d.Attempts)
+			}
+		}
+		if n := len(s.kept()); n != messages || throttled == 0 {
+			t.Errorf("%d at the hop, %d times throttled", n, throttled)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		t.Logf("%d answers 454 for %d messages in %v", throttled, messages, taken[len(taken)-1].Sub(taken[0]))
 	})
 }

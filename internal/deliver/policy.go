@@ -111,7 +111,8 @@ func (w *Worker) barred(app, profile postledger.ID) bool {
 func (w *Worker) applyProfile(p postledger.Profile, asked time.Time) (back []*envelope, old []Hop, woken bool) {
 	now := time.Now()
 	l := w.lineups[p.ID]
-	if l == nil {
+	starts := l == nil
+	if starts {
 		l = &lineup{
 			health: health.New(now), profile: postledger.Profile{Revision: -1},
 			memory: budgets(w.c.MemoryBudget / 4),
@@ -127,6 +128,11 @@ func (w *Worker) applyProfile(p postledger.Profile, asked time.Time) (back []*en
 		}
 		l.configure(w, now)
 		woken = true
+	}
+	if starts {
+		// The process before this one leased ahead of the pace, and so will
+		// this one: without the debt each start would send what that is at once.
+		l.pace.Owe(now, paceWindow)
 	}
 	// Resumed, also when the pause that this worker recorded was never seen.
 	recorded := !l.pauseRecorded.IsZero() && asked.After(l.pauseRecorded)

@@ -29,6 +29,8 @@ type sim struct {
 	worker  *deliver.Worker
 	// dial, when set, may fail a send or probe as an unreachable hop does.
 	dial func() error
+	// throttles, when set, may answer a final dot with 454.
+	throttles func() bool
 }
 
 // simulate runs a test in fake time. The profile is configured before the
@@ -112,6 +114,16 @@ type simHop struct {
 func (h simHop) Send(ctx context.Context, e *transport.Envelope, w transport.Wire) []postledger.Outcome {
 	if o, ok := h.unreachable(); ok {
 		return transport.Every(len(e.Recipients), o)
+	}
+	if h.s.throttles != nil && h.s.throttles() {
+		o := transport.Every(len(e.Recipients), postledger.Outcome{
+			Class: postledger.OutcomeThrottled, Phase: postledger.PhaseDot, Code: 454, Enhanced: postledger.EnhancedCode{4, 7, 0}, Reason: postledger.ReasonThrottled, Text: "slow down",
+		})
+		if err := w.Begun(nil); err != nil {
+			h.s.t.Error(err)
+		}
+		w.Answered(o)
+		return o
 	}
 	return h.Transport.Send(ctx, e, w)
 }

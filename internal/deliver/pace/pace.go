@@ -150,6 +150,13 @@ func (p *Pace) Take(now time.Time, n int) {
 	p.tokens = max(p.tokens-one*int64(min(n, MaxPerMinute)), -one*MaxPerMinute)
 }
 
+// Owe takes what the rate gives in d, which another meter may have let go
+// ahead of its time.
+func (p *Pace) Owe(now time.Time, d time.Duration) {
+	p.advance(now)
+	p.tokens = max(p.tokens-p.perNano()*int64(min(max(d, 0), time.Minute)), -one*MaxPerMinute)
+}
+
 // Return gives back n that were taken and never offered to the hop.
 func (p *Pace) Return(now time.Time, n int) {
 	p.advance(now)

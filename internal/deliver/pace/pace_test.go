@@ -143,9 +143,48 @@ func TestAWholeEnvelopeIsPaidBack(t *testing.T) {
 	}
 }
 
+// Whoever starts again and again, each time owing what is allowed ahead, lets
+// go no more than one a start beyond the rate, and no later for it.
+func TestStartsGiveNothingAhead(t *testing.T) {
+	const window = 2 * time.Second
+	for name, c := range map[string]struct {
+		perMinute, starts int
+		life              time.Duration
+	}{
+		"1 a minute, once":            {1, 1, time.Hour},
+		"100 a minute, once":          {100, 1, 5 * time.Minute},
+		"100 a minute, every minute":  {100, 5, time.Minute},
+		"3,000 a minute, every 100ms": {3000, 50, 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, sent := start, 0
+			for range c.starts {
+				p, err := pace.New(pace.Config{PerMinute: c.perMinute}, now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Owe(now, window)
+				if got := p.Allow(now, window); got != 1 {
+					t.Fatalf("%d allowed at a start, want 1", got)
+				}
+				for end := now.Add(c.life); now.Before(end); now = now.Add(10 * time.Millisecond) {
+					n := p.Allow(now, window)
+					p.Take(now, n)
+					sent += n
+				}
+			}
+			rate := int(time.Duration(c.perMinute) * now.Sub(start) / time.Minute)
+			if sent > rate+c.starts || sent < rate-c.starts {
+				t.Errorf("%d sent in %v and %d starts, the rate gives %d", sent, now.Sub(start), c.starts, rate)
+			}
+		})
+	}
+}
+
 func TestNoRateIsNoLimit(t *testing.T) {
 	p := newPace(t, pace.Config{})
 	p.Take(start, 1_000_000)
+	p.Owe(start, time.Hour)
 	if p.Allow(start, 0) != pace.Unlimited || p.Wait(start, 0) != 0 || p.Rate() != 0 {
 		t.Errorf("allow %d, wait %v, rate %v", p.Allow(start, 0), p.Wait(start, 0), p.Rate())
 	}
