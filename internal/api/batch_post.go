@@ -66,6 +66,7 @@ func (s *server) postBatch(ctx context.Context, c *call, _ *postBatchInput) (bat
 	if err := b.read(ctx); err != nil {
 		return batchView{}, err
 	}
+	b.d = nil // its buffer is as large as the largest message was
 	rec, err := b.batch.Commit(ctx)
 	if err != nil {
 		return batchView{}, err

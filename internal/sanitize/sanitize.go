@@ -12,6 +12,9 @@ func HTML(s string) (string, Removed) {
 	s, removed := clean(s)
 	f := filter{out: make([]byte, 0, len(s)+len(s)/16+64), removed: removed}
 	f.run(s)
+	if string(f.out) == s {
+		return s, f.removed // without a second copy of what may be large
+	}
 	return string(f.out), f.removed
 }
 

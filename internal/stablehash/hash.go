@@ -35,16 +35,25 @@ func SumJSON(text []byte) (Hash, error) {
 // not valid UTF-8 are refused: encoding/json would replace their bytes and make
 // different values equal.
 func Sum(v any) (Hash, error) {
+	canonical, err := encode(v)
+	if err != nil {
+		return Hash{}, err
+	}
+	return Hash{set: true, sum: sha256.Sum256(canonical)}, nil
+}
+
+// encode is the canonical form of what encoding/json makes of v.
+func encode(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return Hash{}, fmt.Errorf("encode value to hash: %w", err)
+		return nil, fmt.Errorf("encode value to hash: %w", err)
 	}
 	if !validStrings(v) {
-		return Hash{}, &Error{Rule: RuleEncoding, Detail: "value has a string that is not valid UTF-8"}
+		return nil, &Error{Rule: RuleEncoding, Detail: "value has a string that is not valid UTF-8"}
 	}
-	return SumJSON(text.Bytes())
+	return Canonical(text.Bytes())
 }
 
 // Parse reads the text form of a hash.
