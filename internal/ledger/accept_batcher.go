@@ -39,6 +39,10 @@ const (
 	// Bounds of one group: requests, and messages over all of them.
 	acceptGroupRequests = 64
 	acceptGroupMessages = 1000
+	// Bound of a group's content. The driver copies all of it twice before it
+	// is sent, so that what is larger goes alone, and ten messages of 100 KB
+	// still share a commit.
+	acceptGroupBytes = 1 << 20
 	// acceptFates is less than the pool has connections. What is lost beyond
 	// it holds the loop up, as the database would.
 	acceptFates = 4
@@ -96,7 +100,7 @@ func (b *acceptBatcher) send(ctx context.Context, op *acceptOp) error {
 }
 
 func (b *acceptBatcher) loop() {
-	var held []*acceptOp // share a key with an earlier request of the group
+	var held []*acceptOp // share a key with an earlier request of the group, or have no room in it
 	for {
 		var first *acceptOp
 		if len(held) > 0 {
@@ -115,16 +119,20 @@ func (b *acceptBatcher) loop() {
 		group := []*acceptOp{first}
 		keys := map[appKey]bool{}
 		first.claim(keys)
-		messages := len(first.a.req.Messages)
+		messages, size := len(first.a.req.Messages), first.a.req.size()
 		add := func(op *acceptOp) bool {
-			if !op.claim(keys) {
+			n := op.a.req.size()
+			if size+n > acceptGroupBytes || !op.claim(keys) {
 				return false
 			}
 			group = append(group, op)
 			messages += len(op.a.req.Messages)
+			size += n
 			return true
 		}
-		room := func() bool { return len(group) < acceptGroupRequests && messages < acceptGroupMessages }
+		room := func() bool {
+			return len(group) < acceptGroupRequests && messages < acceptGroupMessages && size < acceptGroupBytes
+		}
 		rest := held[:0]
 		for _, op := range held {
 			if !room() || !add(op) {
@@ -145,6 +153,14 @@ func (b *acceptBatcher) loop() {
 		}
 		b.commit(group)
 	}
+}
+
+// size is how much content the request has.
+func (r *AcceptRequest) size() (n int64) {
+	for i := range r.Messages {
+		n += r.Messages[i].Message.SizeBytes
+	}
+	return n
 }
 
 // claim takes the request's keys for this group, or none if one is taken.

@@ -166,7 +166,7 @@ func (c *messageArrays) insert(t *tx) {
 				request_id, profile_name, tenant, locale, lane, ref_scope, ref_id,
 				category, subject, header_message_id, actor_type, actor_id, actor_name,
 				size_bytes, created_at, recipients, send_at, expires_at,
-				text_body, html_body, headers, from_name, reply_to, attachments)),
+				headers, from_name, reply_to, attachments, text_body, html_body)),
 		m AS (
 			INSERT INTO messages (id, app_id, api_key_id, profile_id, batch_id, resend_of,
 				request_id, profile_name, tenant, locale, lane, ref_scope, ref_id,
@@ -182,7 +182,9 @@ func (c *messageArrays) insert(t *tx) {
 		c.requestID, c.profileName, c.tenant, c.locale, c.lane, c.refScope, c.refID,
 		c.category, c.subject, c.headerMessageID, c.actorType, c.actorID, c.actorName,
 		c.size, c.created, c.recipients, c.sendAt, c.expiresAt,
-		c.text, c.html, c.headers, c.fromName, c.replyTo, c.attachments)
+		// The bodies last: the driver's buffer is moved when anything is put
+		// behind a large value.
+		c.headers, c.fromName, c.replyTo, c.attachments, c.text, c.html)
 }
 
 // deliveryArrays holds one slice a column of deliveries.

@@ -66,6 +66,7 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 	where, args := t.anyOfUncounted("m.id", ids)
 	args = append([]any{maxContent}, args...)
 	var several []postledger.ID
+	bodies, inPieces := l.bodyColumns(maxContent)
 	err := l.rows(ctx, func(r row) error {
 		m := new(Loaded)
 		var c contentColumns
@@ -86,10 +87,18 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 		}
 		out[m.ID] = m
 		return nil
-	}, `SELECT `+messageColumns+`, c.text_body, c.html_body, c.headers, c.from_name, c.reply_to, c.attachments
+	}, `SELECT `+messageColumns+`, `+bodies+`, c.headers, c.from_name, c.reply_to, c.attachments
 		FROM messages m LEFT JOIN message_contents c ON c.message_id = m.id AND m.size_bytes <= ? WHERE `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load messages: %w", err)
+	}
+	for id, m := range out {
+		if !inPieces || m.ContentDeferred || m.ContentMissing {
+			continue
+		}
+		if err := l.loadBodies(ctx, id, m); err != nil {
+			return nil, err
+		}
 	}
 	if len(several) == 0 {
 		return out, nil

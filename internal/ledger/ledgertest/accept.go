@@ -2,6 +2,8 @@ package ledgertest
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +29,52 @@ func Accept(t *testing.T, open Opener) {
 		l := loaded[m]
 		if l.Content.Text != "hello" || l.Content.HTML != "<p>hello</p>" || len(l.Content.Headers) != 1 || len(l.Visible) != 2 || l.Visible[1].Address != "b@x.example" {
 			t.Errorf("loaded %+v", l)
+		}
+	})
+
+	t.Run("a large body is kept and read as it was", func(t *testing.T) {
+		w := NewWorld(t, open)
+		for name, c := range map[string]postledger.Content{
+			"neither": {},
+			"text":    {Text: strings.Repeat("é\u2028\\x", 300_000)},
+			"html":    {HTML: strings.Repeat("<p>😀</p>\r\n", 200_000)},
+			"both":    {Text: strings.Repeat("ab", 131_072), HTML: strings.Repeat("é", 400_001)},
+		} {
+			m := w.Message([]string{"a@x.example"})
+			m.Content.Text, m.Content.HTML = c.Text, c.HTML
+			m.Message.SizeBytes = int64(len(c.Text) + len(c.HTML))
+			_, err := w.Accept(t.Context(), w.Request(m))
+			must(t, err)
+			loaded, err := w.LoadMessages(t.Context(), []postledger.ID{m.Message.ID}, 1<<40)
+			must(t, err)
+			l := loaded[m.Message.ID]
+			if l.ContentMissing || l.ContentDeferred || l.Content.Text != c.Text || l.Content.HTML != c.HTML || len(l.Content.Headers) != 1 {
+				t.Errorf("%s: missing %v, deferred %v, %d and %d bytes of %d and %d", name, l.ContentMissing, l.ContentDeferred,
+					len(l.Content.Text), len(l.Content.HTML), len(c.Text), len(c.HTML))
+			}
+		}
+	})
+
+	t.Run("large requests that come together are all accepted", func(t *testing.T) {
+		w := NewWorld(t, open)
+		var wg sync.WaitGroup
+		for i := range 12 {
+			m := w.Message([]string{"a@x.example"}, WithKey(fmt.Sprintf("large-%d", i/2), "f"))
+			if i%3 != 0 {
+				m.Content.HTML = strings.Repeat("x", i*200_000)
+			}
+			m.Message.SizeBytes = int64(len(m.Content.HTML))
+			wg.Go(func() {
+				if _, err := w.Accept(t.Context(), w.Request(m)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for i := range 6 {
+			if _, known := w.Known(fmt.Sprintf("large-%d", i), "f"); !known {
+				t.Errorf("request %d was not written", i)
+			}
 		}
 	})
 
