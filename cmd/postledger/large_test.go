@@ -24,7 +24,12 @@ import (
 // 256 MiB (invariant 9).
 func TestLargeMessages(t *testing.T) {
 	t.Parallel()
-	largeMessages(t, "sqlite", 6, 24<<20)
+	for _, db := range []string{"sqlite", "postgres"} {
+		t.Run(db, func(t *testing.T) {
+			t.Parallel()
+			largeMessages(t, db, 6, 24<<20)
+		})
+	}
 }
 
 // 300 messages of 9 MB, as they were reported, on each database. At the 64 KiB/s
