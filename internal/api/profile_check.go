@@ -50,7 +50,11 @@ func checkProfile(p *postledger.Profile, password *secret.Value) error {
 	}
 	add(address.CheckName(c.FromName) == nil, "from_name", accept.RuleControl, "holds a control or text-reordering character, or has more than 255 bytes")
 	add(c.Transport != "", "transport", accept.RuleRequired, "is missing")
-	add(c.Connections >= 2 && c.Connections <= maxConnections, "connections", accept.RuleRange, "must be between 2 and 1000: one is kept for the immediate lane")
+	if c.Connections == 0 {
+		add(false, "connections", accept.RuleRequired, "is missing: a number between 2 and 1000, and 8 suits most relays")
+	} else {
+		add(c.Connections >= 2 && c.Connections <= maxConnections, "connections", accept.RuleRange, "must be between 2 and 1000: one is kept for the immediate lane")
+	}
 	add(c.PacePerMinute >= 0, "pace_per_minute", accept.RuleRange, "is negative")
 	add(c.PacePerMinute <= pace.MaxPerMinute, "pace_per_minute", accept.RuleRange, fmt.Sprintf("must be at most %d; 0 is no bound", pace.MaxPerMinute))
 	add(c.QuotaPerDay == nil || *c.QuotaPerDay >= 0, "quota_per_day", accept.RuleRange, "is negative")

@@ -72,7 +72,8 @@ func TestProfileRules(t *testing.T) {
 	}{
 		"no from":              {[]any{"from", ""}, "invalid_profile", "from required"},
 		"a bad from":           {[]any{"from", "shop"}, "invalid_profile", "from syntax"},
-		"no connections":       {[]any{"connections", 0}, "invalid_profile", "connections range"},
+		"no connections":       {[]any{"connections", 0}, "invalid_profile", "connections required"},
+		"one connection":       {[]any{"connections", 1}, "invalid_profile", "connections range"},
 		"many connections":     {[]any{"connections", 1001}, "invalid_profile", "connections range"},
 		"a negative pace":      {[]any{"pace_per_minute", -1}, "invalid_profile", "pace_per_minute range"},
 		"a pace too fast":      {[]any{"pace_per_minute", 1_000_001}, "invalid_profile", "pace_per_minute range"},
