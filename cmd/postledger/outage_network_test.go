@@ -74,7 +74,7 @@ func networkFaults() map[string]func(*testing.T, outageForm) {
 		},
 		"a kilobyte a second": func(t *testing.T, f outageForm) {
 			p := newTroubled(t, f, testserver.PrivatePostgres(t))
-			p.fault(outageKind{hangs: true}, func() { p.proxy.Rate(1024) }, func() { p.proxy.Rate(0) })
+			p.fault(outageKind{hangs: true, creeps: f.timeout > 5*time.Second}, func() { p.proxy.Rate(1024) }, func() { p.proxy.Rate(0) })
 			p.over()
 		},
 	}

@@ -69,6 +69,9 @@ type outageKind struct {
 	silent bool
 	// hangs: what is asked gets no answer, rather than a refusal at once.
 	hangs bool
+	// creeps: what is asked is done in the end, so that with enough patience
+	// nothing need be refused; every answer comes in its time all the same.
+	creeps bool
 }
 
 func newOutage(t *testing.T, f outageForm, p place, args ...string) *outage {
@@ -241,7 +244,11 @@ func (o *outage) fault(kind outageKind, begin, end func()) {
 	}
 	began := time.Now()
 	begin()
-	o.refuses()
+	if kind.creeps {
+		o.until("requests are answered", func() bool { a, r, _ := o.crowd.counts(); return a+r > accepted+refused })
+	} else {
+		o.refuses()
+	}
 	said := time.Since(began)
 	// What was asked for just before the worker became stale may be at the hop
 	// a moment later.
