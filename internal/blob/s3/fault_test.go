@@ -166,15 +166,21 @@ func TestOnlyTheStoreSaysThatABlobIsGone(t *testing.T) {
 	}
 }
 
+// behind opens a store whose connections go through a proxy.
+func behind(t *testing.T, server *testserver.S3Server) (*s3.Store, *testserver.TCPProxy) {
+	t.Helper()
+	proxy := testserver.Proxy(t, server.Addr())
+	c := config(server)
+	c.Endpoint = "http://" + proxy.Addr()
+	return open(t, c), proxy
+}
+
 // A reader that is cut goes on where it was, with the same object, and gives up
 // with an error that nobody takes for the end.
 func TestCutReader(t *testing.T) {
 	t.Parallel()
 	server := testserver.S3(t)
-	proxy := testserver.Proxy(t, server.Addr())
-	c := config(server)
-	c.Endpoint = "http://" + proxy.Addr()
-	s := open(t, c)
+	s, proxy := behind(t, server)
 	content := random(3 << 20)
 	if _, err := s.Put(t.Context(), "a/m/0", bytes.NewReader(content), 1<<30); err != nil {
 		t.Fatal(err)
@@ -205,10 +211,7 @@ func TestCutReader(t *testing.T) {
 func TestResumedReaderKnowsItsObject(t *testing.T) {
 	t.Parallel()
 	server := testserver.S3(t)
-	proxy := testserver.Proxy(t, server.Addr())
-	c := config(server)
-	c.Endpoint = "http://" + proxy.Addr()
-	s := open(t, c)
+	s, proxy := behind(t, server)
 	if _, err := s.Put(t.Context(), "a/m/0", bytes.NewReader(random(3<<20)), 1<<30); err != nil {
 		t.Fatal(err)
 	}
@@ -230,10 +233,7 @@ func TestResumedReaderKnowsItsObject(t *testing.T) {
 func TestGone(t *testing.T) {
 	t.Parallel()
 	server := testserver.S3(t)
-	proxy := testserver.Proxy(t, server.Addr())
-	c := config(server)
-	c.Endpoint = "http://" + proxy.Addr()
-	s := open(t, c)
+	s, proxy := behind(t, server)
 	proxy.Refuse(true)
 	if err := s.Check(t.Context()); err == nil {
 		t.Error("Check succeeds without a store")
