@@ -50,8 +50,9 @@ func layerOf(dir string) (layer, string) {
 	if dir == "" {
 		return root, ""
 	}
-	// Conformance suites lie beside what they test: ledger/ledgertest.
-	if strings.HasSuffix(dir, "test") {
+	// Conformance suites lie beside what they test: ledger/ledgertest. Those of a
+	// library are a part of it: others use them too.
+	if isSuite(dir) && !slices.ContainsFunc(standalones, func(home string) bool { return within(dir, home) }) {
 		return support, dir
 	}
 	for _, known := range []struct {
@@ -75,6 +76,8 @@ func layerOf(dir string) (layer, string) {
 	return unknown, dir
 }
 
+func isSuite(dir string) bool { return strings.HasSuffix(dir, "test") }
+
 // within tells whether a directory is the other or lies below it.
 func within(dir, other string) bool {
 	return dir == other || strings.HasPrefix(dir, other+"/")
@@ -96,7 +99,7 @@ func mayImport(from, to string) bool {
 	switch fromLayer {
 	case standalone, client:
 		// A client of several packages may know itself.
-		return fromHome == toHome
+		return fromHome == toHome && !isSuite(to)
 	case seam:
 		// Beside each other, as transports are, they stay apart.
 		return fromHome == toHome && (within(from, to) || within(to, from))

@@ -1,0 +1,71 @@
+package jobs
+
+import "fmt"
+
+// Default limits of a hot set.
+const (
+	DefaultHotJobs    = 10_000
+	DefaultHotBytes   = 64 << 20
+	DefaultSlowShare  = 0.5
+	DefaultGroupShare = 500
+	DefaultLowWater   = 0.8
+)
+
+// WithDefaults fills what is zero.
+func (l Limits) WithDefaults() Limits {
+	if l.Jobs == 0 {
+		l.Jobs = DefaultHotJobs
+	}
+	if l.Bytes == 0 {
+		l.Bytes = DefaultHotBytes
+	}
+	if l.SlowShare == 0 {
+		l.SlowShare = DefaultSlowShare
+	}
+	if l.GroupShare == 0 {
+		l.GroupShare = min(DefaultGroupShare, max(l.Jobs/2, 1))
+	}
+	if l.LowWater == 0 {
+		l.LowWater = DefaultLowWater
+	}
+	return l
+}
+
+// Validate reports the first limit that cannot work. One job of the largest size
+// must fit into every share, or it would wait for ever.
+func (l Limits) Validate() error {
+	largest := (&Entry{Job: Job{
+		Handler: string(make([]byte, MaxName)), DedupeKey: string(make([]byte, MaxKey)),
+		Group: string(make([]byte, MaxKey)), Payload: make([]byte, MaxPayload),
+	}}).Cost()
+	switch {
+	case l.Jobs < 2:
+		return fmt.Errorf("hot limit: jobs is %d, want at least 2", l.Jobs)
+	case l.SlowShare <= 0 || l.SlowShare > 1:
+		return fmt.Errorf("hot limit: slow share is %v, want more than 0 and at most 1", l.SlowShare)
+	case int64(float64(l.Bytes)*l.SlowShare) < largest:
+		return fmt.Errorf("hot limit: bytes is %d with a slow share of %v, want room for the largest job (%d) in it", l.Bytes, l.SlowShare, largest)
+	case l.GroupShare < 1:
+		return fmt.Errorf("hot limit: group share is %d, want at least 1", l.GroupShare)
+	case l.LowWater <= 0 || l.LowWater > 1:
+		return fmt.Errorf("hot limit: low water is %v, want more than 0 and at most 1", l.LowWater)
+	}
+	return nil
+}
+
+// SlowJobs and SlowBytes bound the slow lane.
+func (l Limits) SlowJobs() int { return max(int(float64(l.Jobs)*l.SlowShare), 1) }
+
+// SlowBytes bounds the slow lane's bytes.
+func (l Limits) SlowBytes() int64 { return int64(float64(l.Bytes) * l.SlowShare) }
+
+// ReserveJobs is the bound for jobs that may not spill.
+func (l Limits) ReserveJobs() int { return l.Jobs + max(l.Jobs/10, 1) }
+
+// ReserveBytes is the bound in bytes for jobs that may not spill.
+func (l Limits) ReserveBytes() int64 { return l.Bytes + l.Bytes/10 }
+
+// BelowLow tells whether so many jobs and bytes are below the low water of a bound.
+func (l Limits) BelowLow(jobs int, bytes int64, maxJobs int, maxBytes int64) bool {
+	return float64(jobs) < float64(maxJobs)*l.LowWater && float64(bytes) < float64(maxBytes)*l.LowWater
+}
