@@ -21,7 +21,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 help: ## Print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-deps: ## Install what the tests need and this machine lacks (DEPS=all adds Redis and Chromium)
+deps: ## Install what the tests need and this machine lacks (DEPS=all adds Chromium)
 	@DEPS="$(DEPS)" scripts/deps.sh
 
 build: ## Build bin/postledger, static and reproducible

@@ -2,6 +2,8 @@
 # Installs the programs that the tests start, as far as they are missing:
 #
 #   PostgreSQL 15 or newer   the ledger        apt (not started, no cluster is used)
+#   Redis 7 (or Valkey)      the hot jobs      apt (redis-server; not started)
+#   MariaDB 10.6 or newer    an outbox of jobs apt (mariadb-server; not started)
 #   smtp-sink                a hostile SMTP    from the postfix package, unpacked
 #                            server            into .deps; no mail server is installed
 #   dkimpy                   independent DKIM  apt (python3-dkim)
@@ -9,9 +11,11 @@
 #   Mailpit                  a friendly SMTP   go install, into .deps/bin
 #                            server with API
 #
-# DEPS=all also installs Redis and Chromium. Environment:
+# DEPS=all also installs Chromium. Environment:
 #
 #   POSTLEDGER_TEST_POSTGRES_URL                  use this server, install none
+#   POSTLEDGER_TEST_REDIS_URL                     use this server, install none
+#   POSTLEDGER_TEST_MARIADB_URL                   use this server, install none
 #   POSTLEDGER_TEST_MAILPIT_SMTP and _HTTP        use this server, install none
 #
 # apt-get runs as root, else through `sudo -n`. Nothing is changed, and no
@@ -20,6 +24,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 POSTGRES_OLDEST=15
+REDIS_OLDEST=7
+MARIADB_OLDEST=10.6
 MAILPIT_VERSION=v1.33.1
 
 missing=()
@@ -162,10 +168,44 @@ need_flock() {
 	command -v flock >/dev/null || lack "flock (package util-linux)"
 }
 
+# system_program NAME: its path, also where a user's PATH does not reach.
+system_program() {
+	PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1"
+}
+
+# at_least WANTED FOUND: compares dotted versions.
+at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+# Valkey is Redis under another name and counts its versions on from 7.2.
+redis_works() {
+	local name version
+	for name in redis-server valkey-server; do
+		system_program "$name" >/dev/null || continue
+		version=$("$(system_program "$name")" --version | sed -nE 's/.*v=([0-9.]+).*/\1/p')
+		if at_least "$REDIS_OLDEST" "${version:-0}"; then return; fi
+	done
+	return 1
+}
+
 need_redis() {
-	command -v redis-server >/dev/null && return
-	apt_install redis-server || true
-	command -v redis-server >/dev/null || lack "redis-server (package redis-server)"
+	[ -n "${POSTLEDGER_TEST_REDIS_URL:-}" ] && return
+	redis_works && return
+	apt_install redis-server || apt_install valkey-server || true
+	redis_works || lack "Redis $REDIS_OLDEST or newer, or Valkey (package redis-server or valkey-server)"
+}
+
+mariadb_works() {
+	local version
+	system_program mariadbd >/dev/null && system_program mariadb-install-db >/dev/null || return 1
+	version=$("$(system_program mariadbd)" --no-defaults --version | sed -nE 's/.*Ver ([0-9.]+).*/\1/p')
+	at_least "$MARIADB_OLDEST" "${version:-0}"
+}
+
+need_mariadb() {
+	[ -n "${POSTLEDGER_TEST_MARIADB_URL:-}" ] && return
+	mariadb_works && return
+	apt_install mariadb-server || true
+	mariadb_works || lack "MariaDB $MARIADB_OLDEST or newer (programs mariadbd, mariadb-install-db; package mariadb-server)"
 }
 
 need_chromium() {
@@ -182,8 +222,9 @@ need_postgres
 need_smtp_sink
 need_dkim
 need_mailpit
+need_redis
+need_mariadb
 if [ "${DEPS:-}" = all ]; then
-	need_redis
 	need_chromium
 fi
 

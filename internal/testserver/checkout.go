@@ -37,18 +37,27 @@ func checkoutRoot(tb testing.TB) string {
 	}
 }
 
-// program finds an executable in .deps/bin, then in PATH, then in the
-// directories of system programs, which a user's PATH often leaves out.
+// program finds an executable, or fails the test.
 func program(tb testing.TB, name string) string {
+	tb.Helper()
+	path, ok := findProgram(tb, name)
+	if !ok {
+		tb.Fatalf("%s is not installed: run `make deps`", name)
+	}
+	return path
+}
+
+// findProgram looks in .deps/bin, then in PATH, then in the directories of
+// system programs, which a user's PATH often leaves out.
+func findProgram(tb testing.TB, name string) (path string, ok bool) {
 	tb.Helper()
 	own := filepath.Join(checkoutRoot(tb), ".deps", "bin", name)
 	for _, candidate := range []string{own, name, filepath.Join("/usr/sbin", name)} {
 		if path, err := exec.LookPath(candidate); err == nil {
-			return path
+			return path, true
 		}
 	}
-	tb.Fatalf("%s is not installed: run `make deps`", name)
-	return ""
+	return "", false
 }
 
 // sharedDir is the directory through which the test processes of one checkout
@@ -72,6 +81,19 @@ func sharedDir(tb testing.TB) string {
 		tb.Fatalf("%s is not a directory of mode 0700 owned by user %s: remove it", dir, strconv.Itoa(owner.uid))
 	}
 	if err := owner.own(dir); err != nil {
+		tb.Fatalf("hand over the servers' directory: %v", err)
+	}
+	return dir
+}
+
+// kindDir is the part of the shared directory for one kind of server.
+func kindDir(tb testing.TB, kind string) string {
+	tb.Helper()
+	dir := filepath.Join(sharedDir(tb), kind)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		tb.Fatalf("create the servers' directory: %v", err)
+	}
+	if err := postgresUser(tb).own(dir); err != nil {
 		tb.Fatalf("hand over the servers' directory: %v", err)
 	}
 	return dir

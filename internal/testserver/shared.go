@@ -21,7 +21,7 @@ import (
 //	users.lock  shared by every test that uses the server; the watcher takes it
 //	            exclusively to stop the server, so never under a test
 //	watch.lock  exclusive for the life of the watcher: tells it from a stale pid
-//	state.json  the cluster, written when the server has answered
+//	state.json  how to reach it, written when the server has answered
 func startLock(dir string) string { return filepath.Join(dir, "start.lock") }
 func usersLock(dir string) string { return filepath.Join(dir, "users.lock") }
 func watchLock(dir string) string { return filepath.Join(dir, "watch.lock") }
@@ -40,57 +40,65 @@ const (
 //go:embed watch.sh
 var watchScript string
 
-// sharedCluster finds the shared server or starts it, and keeps it in use until
-// the test has ended.
-func sharedCluster(tb testing.TB) cluster {
+// sharing is how one kind of server is shared. C is what must be known to reach
+// one that runs; it is kept as JSON.
+type sharing[C any] struct {
+	name  string // of the program, for messages
+	dir   string
+	owner osUser
+	// create makes the data directory dir/name for a server on the port.
+	create func(name string, port int) (C, error)
+	// command is the server's program and its arguments.
+	command func(C) []string
+	// ask is the signal, by its name for kill(1), on which the server ends
+	// though sessions are open.
+	ask string
+	// ready tells whether a server that was just started answers, answers
+	// whether one that is known to run does so in time.
+	ready   func(C) bool
+	answers func(C, time.Duration) bool
+	// prepare is run once, when the server has answered for the first time.
+	prepare func(C) error
+	// end ends a server that has lost its watcher, by its data directory.
+	end func(data string)
+}
+
+// use finds the shared server or starts it, and keeps it in use until the test
+// has ended.
+func (s sharing[C]) use(tb testing.TB) C {
 	tb.Helper()
-	dir := sharedDir(tb)
-	programs := needPostgres(tb)
-	start, err := acquireLock(startLock(dir), syscall.LOCK_EX, lockTimeout)
+	start, err := acquireLock(startLock(s.dir), syscall.LOCK_EX, lockTimeout)
 	if err != nil {
-		tb.Fatalf("use the shared test server: %v", err)
+		tb.Fatalf("use the shared %s server: %v", s.name, err)
 	}
 	defer start.release()
 	// From here on the watcher does not stop the server; if it was about to,
 	// this waited until it was done.
-	useSharedDir(tb, dir)
+	useSharedDir(tb, s.dir)
 
-	if c, ok := runningCluster(tb, dir); ok {
+	if c, ok := s.running(tb); ok {
 		return c
 	}
-	removeStale(tb, programs, dir)
-	c, err := startShared(tb, programs, dir)
+	s.removeStale(tb)
+	c, err := s.start(tb)
 	if err != nil {
-		tb.Fatalf("start the shared PostgreSQL server: %v", err)
+		tb.Fatalf("start the shared %s server: %v", s.name, err)
 	}
 	return c
 }
 
-func needPostgres(tb testing.TB) postgresPrograms {
+// running is the server of an earlier test or run, if its watcher lives and it
+// answers.
+func (s sharing[C]) running(tb testing.TB) (c C, ok bool) {
 	tb.Helper()
-	programs, ok := findPostgres()
-	if !ok {
-		tb.Fatalf("PostgreSQL %d or newer is not installed: run `make deps`, or set %s", oldestPostgres, postgresURLVariable)
+	if !watched(tb, s.dir) {
+		return c, false
 	}
-	if os.Getuid() == 0 && !postgresUser(tb).asOther {
-		tb.Fatal("PostgreSQL refuses to run as root and there is no user postgres: run `make deps`")
-	}
-	return programs
-}
-
-// runningCluster is the server of an earlier test or run, if its watcher lives
-// and it answers.
-func runningCluster(tb testing.TB, dir string) (cluster, bool) {
-	tb.Helper()
-	if !watched(tb, dir) {
-		return cluster{}, false
-	}
-	var c cluster
-	data, err := os.ReadFile(stateFile(dir))
+	data, err := os.ReadFile(stateFile(s.dir))
 	if err != nil || json.Unmarshal(data, &c) != nil {
-		return cluster{}, false
+		return c, false
 	}
-	return c, c.answers(answerPatience)
+	return c, s.answers(c, answerPatience)
 }
 
 func watched(tb testing.TB, dir string) bool {
@@ -108,50 +116,52 @@ func watched(tb testing.TB, dir string) bool {
 
 // removeStale ends what is left of a server that cannot be used, as far as that
 // is possible; a new one uses neither its port nor its directory.
-func removeStale(tb testing.TB, programs postgresPrograms, dir string) {
+func (s sharing[C]) removeStale(tb testing.TB) {
 	tb.Helper()
-	if watched(tb, dir) {
-		if data, err := os.ReadFile(watchPID(dir)); err == nil {
+	if watched(tb, s.dir) {
+		if data, err := os.ReadFile(watchPID(s.dir)); err == nil {
 			if pid, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil && pid > 1 {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
 	}
-	owner := postgresUser(tb)
-	stale, _ := filepath.Glob(filepath.Join(dir, "shared-*")) // the pattern is valid
+	stale, _ := filepath.Glob(filepath.Join(s.dir, "shared-*")) // the pattern is valid
 	for _, data := range stale {
-		_ = owner.command(dir, programs.path("pg_ctl"), "-D", data, "-m", "immediate", "-t", "10", "stop").Run()
+		s.end(data)
 		if err := os.RemoveAll(data); err != nil {
 			tb.Logf("remove a stale data directory: %v", err)
 		}
 	}
-	if err := os.Remove(stateFile(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(stateFile(s.dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		tb.Fatalf("forget a stale server: %v", err)
 	}
 }
 
-// startShared starts the watcher in a session of its own, so that it outlives
-// this test binary, and the server under it.
-func startShared(tb testing.TB, programs postgresPrograms, dir string) (cluster, error) {
+// start starts the watcher in a session of its own, so that it outlives this
+// test binary, and the server under it.
+func (s sharing[C]) start(tb testing.TB) (C, error) {
 	tb.Helper()
-	owner := postgresUser(tb)
-	c, err := initCluster(programs, owner, dir, "shared-"+randomHex(6), reservePort(tb))
+	name := "shared-" + randomHex(6)
+	c, err := s.create(name, reservePort(tb))
 	if err != nil {
 		return c, err
 	}
-	for _, path := range []string{usersLock(dir), watchLock(dir)} {
+	for _, path := range []string{usersLock(s.dir), watchLock(s.dir)} {
 		if err := os.WriteFile(path, nil, 0o644); err != nil {
 			return c, fmt.Errorf("create lock file: %w", err)
 		}
 	}
-	log, err := os.Create(filepath.Join(dir, "shared.log"))
+	log, err := os.Create(filepath.Join(s.dir, "shared.log"))
 	if err != nil {
 		return c, fmt.Errorf("create log: %w", err)
 	}
 	defer log.Close()
 
-	args := append([]string{"-c", watchScript, "watch.sh", dir, c.Data, strconv.Itoa(idleSeconds), programs.path("postgres")}, c.serverArgs()...)
-	watcher := owner.command(dir, "/bin/sh", args...)
+	args := append([]string{
+		"-c", watchScript, "watch.sh",
+		s.dir, filepath.Join(s.dir, name), strconv.Itoa(idleSeconds), s.ask,
+	}, s.command(c)...)
+	watcher := s.owner.command(s.dir, "/bin/sh", args...)
 	if watcher.SysProcAttr == nil {
 		watcher.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -161,23 +171,23 @@ func startShared(tb testing.TB, programs postgresPrograms, dir string) (cluster,
 		return c, fmt.Errorf("start its watcher: %w", err)
 	}
 	pid := watcher.Process.Pid
-	if err := os.WriteFile(watchPID(dir), []byte(strconv.Itoa(pid)), 0o600); err != nil {
+	if err := os.WriteFile(watchPID(s.dir), []byte(strconv.Itoa(pid)), 0o600); err != nil {
 		return c, fmt.Errorf("write the watcher's process id: %w", err)
 	}
-	if err := awaitShared(c, pid); err != nil {
+	if err := s.await(c, pid); err != nil {
 		return c, fmt.Errorf("%w\n%s", err, tail(log.Name()))
 	}
-	if err := c.createRole(); err != nil {
+	if err := s.prepare(c); err != nil {
 		return c, err
 	}
-	return c, saveState(dir, c)
+	return c, saveState(s.dir, c)
 }
 
-// awaitShared waits for the first answer, or for the watcher's end: it ends with
-// its server.
-func awaitShared(c cluster, watcher int) error {
+// await waits for the first answer, or for the watcher's end: it ends with its
+// server.
+func (s sharing[C]) await(c C, watcher int) error {
 	deadline := time.Now().Add(startTimeout)
-	for !c.ready() {
+	for !s.ready(c) {
 		var status syscall.WaitStatus
 		if pid, err := syscall.Wait4(watcher, &status, syscall.WNOHANG, nil); err != nil || pid == watcher {
 			return errors.New("the server exited before it was ready")
@@ -190,8 +200,8 @@ func awaitShared(c cluster, watcher int) error {
 	return nil
 }
 
-func saveState(dir string, c cluster) error {
-	data, err := json.Marshal(c)
+func saveState(dir string, state any) error {
+	data, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("encode the server's state: %w", err)
 	}

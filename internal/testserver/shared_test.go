@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -121,20 +121,15 @@ func dataDirs(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	return slices.DeleteFunc(found, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || !info.IsDir()
+	})
 }
 
 func watcherPID(t *testing.T, dir string) int {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "watch.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pid
+	return readPID(t, filepath.Join(dir, "watch.pid"))
 }
 
 // stopWatcher asks it to stop the server, as `make test` does at its end, and
