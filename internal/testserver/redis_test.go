@@ -108,26 +108,20 @@ func TestRedisOnAServerThatIsGiven(t *testing.T) {
 
 // A run that was killed may leave a server without a watcher; the next run must
 // end it.
-func TestServersWithoutTheirWatcherAreReplaced(t *testing.T) {
-	dir := sharedServerDir(t)
-	for kind, use := range map[string]func(testing.TB) string{
-		"redis":   func(tb testing.TB) string { url, _ := testserver.Redis(tb); return url },
-		"mariadb": func(tb testing.TB) string { return testserver.MariaDB(tb) },
-	} {
-		dir := filepath.Join(dir, kind)
-		t.Run(kind, func(t *testing.T) { use(t) })
-		if err := syscall.Kill(watcherPID(t, dir), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		left := readPID(t, filepath.Join(dir, "shared-*", "*.pid"))
-		t.Run(kind+" again", func(t *testing.T) { use(t) })
-		// One that ended and was not yet reaped has no command line.
-		command, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(left), "cmdline"))
-		if len(command) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the %s server that lost its watcher runs on: %q, %v", kind, command, err)
-		}
-		stopWatcher(t, dir)
+func TestRedisWithoutItsWatcherIsReplaced(t *testing.T) {
+	dir := filepath.Join(sharedServerDir(t), "redis")
+	t.Run("a run that is killed", func(t *testing.T) { testserver.Redis(t) })
+	if err := syscall.Kill(watcherPID(t, dir), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
+	left := readPID(t, filepath.Join(dir, "shared-*", "*.pid"))
+	t.Run("the next run", func(t *testing.T) { testserver.Redis(t) })
+	// One that ended and was not yet reaped has no command line.
+	command, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(left), "cmdline"))
+	if len(command) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the server that lost its watcher runs on: %q, %v", command, err)
+	}
+	stopWatcher(t, dir)
 }
 
 func readPID(t *testing.T, pattern string) int {
