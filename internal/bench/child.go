@@ -21,19 +21,25 @@ type job struct {
 	Sink    string // host:port
 	N       int
 	Clients int
+	// Batch is how many deliveries are leased at once, where that is fixed.
+	Batch int
+	// Shared: all messages have the same bodies.
+	Shared bool
 	// Run tells apart what the runs on one database write.
-	Run     int
+	Run int
+	// Record is a copy of the database that may be used up.
+	Record  string
 	Dir     string
 	Profile string // file for a CPU profile; "" takes none
 	World   world
 }
 
-// world is the app that Postledger's parts work for, its two profiles and its
-// API keys.
+// world is the app that Postledger's parts work for, its profiles and its API
+// keys, and a neighbour of either kind.
 type world struct {
-	App        postledger.ID
-	Main, Held postledger.Profile
-	Tokens     []string
+	App, Other       postledger.ID
+	Main, Held, Late postledger.Profile
+	Tokens           []string
 }
 
 // result is what a part answers.
@@ -46,6 +52,8 @@ type result struct {
 	// Lease and Settle are the rows of one such transaction, on average.
 	Lease, Settle float64
 	World         world
+	// Values are what a part measures that is none of these.
+	Values map[string]float64
 }
 
 // parts are the measured programs.
@@ -59,6 +67,10 @@ func parts() map[string]func(*job) (result, error) {
 		"floor-prepare": floorPrepare,
 		"floor-load":    floorLoad,
 		"floor-bulk":    floorBulk,
+		"ledger-alone":  ledgerAlone,
+		"ledger-bare":   ledgerBare,
+		"wire":          sendAtDistance,
+		"sign":          signAndRecord,
 		"bare-postgres": barePostgres,
 		"bare-sqlite":   bareSQLite,
 	}
@@ -68,11 +80,11 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("a part needs a name")
 	}
-	switch args[0] {
-	case sinkPart:
+	if args[0] == sinkPart {
 		return serveSink(in, out)
-	case servePart:
-		return serveAPI(in, out)
+	}
+	if start := attendedParts()[args[0]]; start != nil {
+		return runAttended(start, in, out)
 	}
 	part, ok := parts()[args[0]]
 	if !ok {

@@ -19,6 +19,14 @@ const (
 
 func recipient(run, i int) string { return fmt.Sprintf("r%d.%d@rcpt.example", run, i) }
 
+// bodies are those of message i, or the same for all.
+func (j *job) bodies(i int) (text, html string) {
+	if j.Shared {
+		i = 0
+	}
+	return bodies(i)
+}
+
 // bodies are the text and HTML of message i.
 func bodies(i int) (text, html string) {
 	var t, h strings.Builder

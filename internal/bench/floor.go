@@ -45,18 +45,20 @@ func floorLoad(j *job) (result, error) {
 	var source postledger.IDSource
 	now := time.Now()
 	for i := 0; i < j.N; {
-		var ids, messages []postledger.ID
+		var ids, of, messages []postledger.ID
 		var to, texts, htmls []string
 		for ; i < j.N && len(ids) < 500; i++ {
-			text, html := bodies(i)
-			ids, messages = append(ids, source.Next(now)), append(messages, source.Next(now))
-			to, texts, htmls = append(to, recipient(j.Run, i)), append(texts, text), append(htmls, html)
+			if len(messages) == 0 || !j.Shared {
+				text, html := j.bodies(i)
+				messages, texts, htmls = append(messages, source.Next(now)), append(texts, text), append(htmls, html)
+			}
+			ids, of, to = append(ids, source.Next(now)), append(of, messages[len(messages)-1]), append(to, recipient(j.Run, i))
 		}
-		if _, err := c.Exec(ctx, `WITH m AS (INSERT INTO floor_messages SELECT u.id, $6, u.t, u.h
-				FROM unnest($2::uuid[], $4::text[], $5::text[]) AS u(id, t, h))
+		if _, err := c.Exec(ctx, `WITH m AS (INSERT INTO floor_messages SELECT u.id, $7, u.t, u.h
+				FROM unnest($4::uuid[], $5::text[], $6::text[]) AS u(id, t, h))
 			INSERT INTO floor_deliveries (id, message_id, profile, address, state, due_at)
-			SELECT u.id, u.m, 1, u.a, 'queued', $7 FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS u(id, m, a)`,
-			ids, messages, to, texts, htmls, subject, now.UnixMicro()); err != nil {
+			SELECT u.id, u.m, 1, u.a, 'queued', $8 FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS u(id, m, a)`,
+			ids, of, to, messages, texts, htmls, subject, now.UnixMicro()); err != nil {
 			return result{}, err
 		}
 	}
@@ -67,11 +69,13 @@ func floorLoad(j *job) (result, error) {
 const floorPrefetch = 1
 
 type floorMail struct {
-	id, message         postledger.ID
-	due, fence          int64
-	to                  string
-	subject, text, html string
+	id, message postledger.ID
+	due, fence  int64
+	to          string
+	*floorContent
 }
+
+type floorContent struct{ subject, text, html string }
 
 // floorBulk delivers N messages: one goroutine claims and loads, 32 build and
 // write, one settles.
@@ -122,10 +126,12 @@ func floorBulk(j *job) (r result, err error) {
 	return r, err
 }
 
-// floorLease claims as many as are free, loads their content and hands them on.
+// floorLease claims as many as are free, loads their content, unless the claim
+// before had the same, and hands them on.
 func floorLease(ctx context.Context, c *pgx.Conn, ready chan<- *floorMail, free <-chan int, n, room int) (leases int) {
 	var due int64
 	var last postledger.ID
+	var kept map[postledger.ID]*floorContent
 	for claimed := 0; claimed < n; {
 		if room == 0 {
 			room = <-free
@@ -146,31 +152,42 @@ func floorLease(ctx context.Context, c *pgx.Conn, ready chan<- *floorMail, free 
 			FROM c WHERE d.id = c.id RETURNING d.id, d.message_id, c.due_at, d.fence, d.address`,
 			time.Now().UnixMicro(), due, last, room)
 		must(err)
-		mails := map[postledger.ID]*floorMail{}
+		var mails []*floorMail
+		next := map[postledger.ID]*floorContent{}
 		var ids []postledger.ID
 		for rows.Next() {
 			f := new(floorMail)
 			must(rows.Scan(&f.id, &f.message, &f.due, &f.fence, &f.to))
-			mails[f.message] = f
-			ids = append(ids, f.message)
+			mails = append(mails, f)
+			if next[f.message] == nil {
+				if next[f.message] = kept[f.message]; next[f.message] == nil {
+					next[f.message] = new(floorContent)
+					ids = append(ids, f.message)
+				}
+			}
+			f.floorContent = next[f.message]
 			if f.due > due || f.due == due && string(f.id[:]) > string(last[:]) {
 				due, last = f.due, f.id
 			}
 		}
 		must(rows.Err())
-		rows, err = c.Query(ctx, `SELECT id, subject, text_body, html_body FROM floor_messages WHERE id = ANY($1)`, ids)
-		must(err)
-		for rows.Next() {
-			var id postledger.ID
-			var subject, text, html string
-			must(rows.Scan(&id, &subject, &text, &html))
-			f := mails[id]
-			f.subject, f.text, f.html = subject, text, html
+		if len(ids) > 0 {
+			rows, err = c.Query(ctx, `SELECT id, subject, text_body, html_body FROM floor_messages WHERE id = ANY($1)`, ids)
+			must(err)
+			for rows.Next() {
+				var id postledger.ID
+				var is floorContent
+				must(rows.Scan(&id, &is.subject, &is.text, &is.html))
+				*next[id] = is
+			}
+			must(rows.Err())
+		}
+		kept = next
+		for _, f := range mails {
 			ready <- f
 		}
-		must(rows.Err())
-		claimed += len(ids)
-		room -= len(ids)
+		claimed += len(mails)
+		room -= len(mails)
 		leases++
 	}
 	return leases

@@ -49,8 +49,11 @@ func (h *host) close() {
 // servers are what the measured programs talk to.
 type servers struct {
 	postgres string // URL
-	sink     string // address
+	admin    string // URL of the same database as superuser
+	sink     *sinkProcess
 	dir      string // for SQLite files and journals
+	// statements: the server can count what each statement costs.
+	statements bool
 }
 
 // onServers starts PostgreSQL and the sink, and ends them when fn has returned.
@@ -66,13 +69,21 @@ func onServers(fn func(*servers) error) (err error) {
 			panic(p)
 		}
 	}()
-	dir := h.TempDir()
+	s := &servers{dir: h.TempDir()}
 	// Room enough that no run waits for a checkpoint that another one owes.
 	pg := testserver.PrivatePostgres(h, "shared_buffers=512MB", "max_wal_size=4GB")
-	sink, stop, err := startSink()
-	if err != nil {
+	s.postgres, s.admin = pg.URL(), pg.AdminURL()
+	if s.statements, err = s.has("pg_stat_statements"); err != nil {
 		return err
 	}
-	h.Cleanup(stop)
-	return fn(&servers{postgres: pg.URL(), sink: sink, dir: dir})
+	if s.statements {
+		if err := s.prepareStatements(func() { pg.Stop(testserver.StopFast); pg.Start() }); err != nil {
+			return err
+		}
+	}
+	if s.sink, err = startSink(sinkConfig{}); err != nil {
+		return err
+	}
+	h.Cleanup(s.sink.stop)
+	return fn(s)
 }

@@ -10,8 +10,11 @@ import (
 // options say how much is measured.
 type options struct {
 	n, accepts, pairs int
-	out, profiles     string
-	only              string
+	// behind is how many deliveries the late ones stand behind.
+	behind        int
+	full          bool
+	out, profiles string
+	only          string
 }
 
 func main() {
@@ -26,15 +29,20 @@ func main() {
 	flag.IntVar(&o.n, "n", 6_000, "messages of one bulk run")
 	flag.IntVar(&o.accepts, "accepts", 2_500, "requests of one accept run")
 	flag.IntVar(&o.pairs, "pairs", 7, "pairs of runs")
+	flag.IntVar(&o.behind, "behind", 20_000, "deliveries that the late ones of -only fair stand behind")
 	flag.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	flag.StringVar(&o.profiles, "profiles", "", "directory for CPU profiles of the last pair")
-	flag.StringVar(&o.only, "only", "", "measure only bulk or accept")
+	flag.StringVar(&o.only, "only", "", "measure only these, with commas between: "+sectionNames())
+	flag.BoolVar(&o.full, "full", false, "100,000 messages a run and behind, 10,000 requests, and memory after 300,000: hours, not minutes")
 	short := flag.Bool("short", false, "three small pairs: shows that it works, and little more")
 	flag.Parse()
 	if *short {
-		o.n, o.accepts, o.pairs = 2_000, 1_000, 3
+		o.n, o.accepts, o.pairs, o.behind = 2_000, 1_000, 3, 5_000
 	}
-	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 {
+	if o.full {
+		o.n, o.accepts, o.behind = 100_000, 10_000, 100_000
+	}
+	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 || o.behind < 100 {
 		flag.Usage()
 		os.Exit(2)
 	}

@@ -36,6 +36,7 @@ type figures struct {
 	names []string
 	runs  map[string][]measured
 	bars  []figure
+	told  []figure
 }
 
 func newFigures(pairs int) *figures { return &figures{pairs: pairs, runs: map[string][]measured{}} }
@@ -83,6 +84,11 @@ func (f *figures) bar(name, unit string, values []float64, bar string, met func(
 	f.bars = append(f.bars, figure{Name: name, Value: middle(values), Unit: unit, Bar: bar, OK: &ok, Pairs: values})
 }
 
+// tell adds a figure without a bar.
+func (f *figures) tell(name string, value float64, unit string) {
+	f.told = append(f.told, figure{Name: name, Value: value, Unit: unit})
+}
+
 func (f *figures) ok() bool {
 	return !slices.ContainsFunc(f.bars, func(b figure) bool { return !*b.OK })
 }
@@ -97,7 +103,7 @@ func middle(v []float64) float64 {
 }
 
 func (f *figures) list() []figure {
-	out := slices.Clone(f.bars)
+	out := slices.Concat(f.bars, f.told)
 	for _, name := range f.names {
 		for _, k := range []struct {
 			what, unit string
@@ -140,6 +146,15 @@ func (f *figures) print(w io.Writer) {
 			verdict = "MISSED"
 		}
 		fmt.Fprintf(t, "%s\t%.2f %s\t%s\t%.2f – %.2f\t%s\n", b.Name, b.Value, b.Unit, b.Bar, slices.Min(b.Pairs), slices.Max(b.Pairs), verdict)
+	}
+	if len(f.told) > 0 {
+		fmt.Fprintln(t, "\t\t\t\t\ntold\tvalue\t\t\t")
+	}
+	for _, g := range f.told {
+		fmt.Fprintf(t, "%s\t%.1f %s\t\t\t\n", g.Name, g.Value, g.Unit)
+	}
+	if len(f.names) == 0 {
+		return
 	}
 	fmt.Fprintln(t, "\t\t\t\t\nmeasured\trate /s\tlowest – highest\tCPU µs: process + PostgreSQL\tMiB\trows a lease, a settle")
 	for _, name := range f.names {

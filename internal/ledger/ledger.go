@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/postledger/postledger"
 )
 
@@ -28,6 +30,8 @@ type Options struct {
 	// 15 s each).
 	Timeout time.Duration
 	Log     *slog.Logger
+	// Tracer hears every statement that PostgreSQL is sent; for measurements.
+	Tracer pgx.QueryTracer
 }
 
 // Ledger is an open database. Its methods may be called from any goroutine.
@@ -78,7 +82,7 @@ func Open(ctx context.Context, url string, o Options) (*Ledger, error) {
 	case strings.HasPrefix(url, "sqlite://"):
 		err = l.openSQLite(ctx, strings.TrimPrefix(url, "sqlite://"))
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		err = l.openPostgres(ctx, url, o.Connections)
+		err = l.openPostgres(ctx, url, o.Connections, o.Tracer)
 	default:
 		err = ErrBadURL
 	}

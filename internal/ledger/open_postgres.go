@@ -14,11 +14,12 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-func (l *Ledger) openPostgres(ctx context.Context, url string, connections int) error {
+func (l *Ledger) openPostgres(ctx context.Context, url string, connections int, tracer pgx.QueryTracer) error {
 	cfg, err := postgresConfig(url)
 	if err != nil {
 		return err
 	}
+	cfg.Tracer = tracer
 	timeouts(cfg, l.timeout)
 	l.db = sql.OpenDB(&connector{
 		Connector: stdlib.GetConnector(*cfg, stdlib.OptionShouldPing(never), stdlib.OptionResetSession(alive(l.timeout/5))),

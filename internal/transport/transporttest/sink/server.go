@@ -20,6 +20,9 @@ type Config struct {
 	NoPipelining bool
 	// Refuse answers 550 5.1.1 to every recipient with this in its address.
 	Refuse string
+	// Taken hears the recipients of each message that was taken, before it is
+	// answered, from the session's goroutine. It must not keep them.
+	Taken func(recipients [][]byte)
 
 	// BytesPerSecond is how fast a connection is read; 0 is as fast as can be.
 	BytesPerSecond int

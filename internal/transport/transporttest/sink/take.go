@@ -25,6 +25,9 @@ func (ss *session) take(msg []byte) bool {
 			return false
 		}
 	}
+	if s.cfg.Taken != nil {
+		s.cfg.Taken(ss.rcpts)
+	}
 	s.messages.Add(1)
 	s.recipients.Add(int64(len(ss.rcpts)))
 	s.bytes.Add(int64(len(msg)))
