@@ -27,6 +27,9 @@ type request struct {
 	message *client.Message
 }
 
+// maxRecipients is how many a message of a feed has at most.
+const maxRecipients = 5
+
 // newFeed wants two thirds of the deliveries sent in batches of 500 messages
 // and the rest by messages to one to five recipients. Every address is
 // another, and the hop refuses one in 31.
@@ -58,7 +61,7 @@ func newFeed(t *testing.T, deliveries int) *feed {
 		}
 		all = append(all, request{batch: b})
 		for end := min(len(f.addresses)+batch/2, deliveries); len(f.addresses) < end; {
-			all = append(all, request{message: message(min(1+len(all)%5, end-len(f.addresses)))})
+			all = append(all, request{message: message(min(1+len(all)%maxRecipients, end-len(f.addresses)))})
 		}
 	}
 	f.todo = make(chan request, len(all))

@@ -67,7 +67,13 @@ func (p place) start(t *testing.T, args ...string) *server {
 // launch starts a server; up is closed when it serves.
 func (p place) launch(t *testing.T, args ...string) (s *server, up chan struct{}) {
 	t.Helper()
-	s = &server{place: p, cmd: exec.Command(binary, append([]string{"serve"}, args...)...), done: make(chan struct{})}
+	return p.launchProgram(t, binary, args...)
+}
+
+// launchProgram is launch with another build of the binary.
+func (p place) launchProgram(t *testing.T, program string, args ...string) (s *server, up chan struct{}) {
+	t.Helper()
+	s = &server{place: p, cmd: exec.Command(program, append([]string{"serve"}, args...)...), done: make(chan struct{})}
 	s.cmd.Env = environment(t, p.env)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {

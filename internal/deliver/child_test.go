@@ -90,6 +90,9 @@ func (k *child) Kill() {
 // Dead is closed when the process has ended.
 func (k *child) Dead() <-chan struct{} { return k.dead }
 
+// PID is the process's number.
+func (k *child) PID() int { return k.cmd.Process.Pid }
+
 func (k *child) signal(s syscall.Signal) {
 	k.t.Helper()
 	if err := k.cmd.Process.Signal(s); err != nil {

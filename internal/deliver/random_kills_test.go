@@ -40,14 +40,15 @@ func randomKills(t *testing.T, kills, deliveries int) {
 			config := childConfig{Database: url, JournalDir: t.TempDir()}
 			check := crashtest.NewCheck(t, w.Ledger, sink, config.JournalDir)
 
-			crashtest.Storm(t, kills, deliveries, sink, func() crashtest.Process {
-				return spawn(t, config, "")
-			}, check.AfterKill)
-			last := startChild(t, config, "")
+			last := crashtest.Storm(t, sink, crashtest.Plan{
+				Kills: kills, Deliveries: deliveries,
+				Start:     func(int) crashtest.Process { return spawn(t, config, "") },
+				AfterKill: func(living []crashtest.Process) { check.AfterKill(living...) },
+			})
 			r := &rig{World: w, t: t, changed: make(chan struct{})}
 			r.settled(ids...)
-			last.stop()
-			states := check.End(ids)
+			last[0].(*child).stop()
+			states := check.End(ids).States
 			t.Logf("%d kills met %d leased, %d begun and %d answered deliveries; in the end %v",
 				kills, check.Leased, check.Begun, check.Answered, states)
 			if check.Leased == 0 || states[postledger.StatusFailed] == 0 {

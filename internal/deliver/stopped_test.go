@@ -1,15 +1,12 @@
 package deliver_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/deliver/crashtest"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/transport/transporttest"
 )
@@ -89,7 +86,7 @@ func (k *child) waitStopped() {
 	k.t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
-	for !k.isStopped() {
+	for !crashtest.Stopped(k.PID()) {
 		select {
 		case <-k.dead:
 			k.t.Errorf("the process has ended: %v", k.err)
@@ -97,20 +94,4 @@ func (k *child) waitStopped() {
 		case <-poll.C:
 		}
 	}
-}
-
-func (k *child) isStopped() bool {
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", k.cmd.Process.Pid))
-	if err != nil || len(tasks) == 0 {
-		return false
-	}
-	for _, task := range tasks {
-		stat, err := os.ReadFile(task)
-		// pid (name) state …
-		at := strings.LastIndexByte(string(stat), ')')
-		if err != nil || at < 0 || !strings.HasPrefix(string(stat[at+1:]), " T") {
-			return false
-		}
-	}
-	return true
 }
