@@ -36,7 +36,7 @@ func TestStormLong(t *testing.T) {
 // Two processes on one ledger, each killed at its own random moments.
 func TestStormOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	storm(t, stormForm{db: "postgres", processes: 2, kills: 20, deliveries: 5000})
+	storm(t, stormForm{db: "postgres", processes: 2, kills: 12, deliveries: 3000})
 }
 
 func TestStormOfTwoProcessesLong(t *testing.T) {
@@ -50,7 +50,7 @@ func TestStormOfTwoProcessesLong(t *testing.T) {
 // has two copies only if the ledger says that it may.
 func TestStormThatResends(t *testing.T) {
 	t.Parallel()
-	storm(t, stormForm{db: "sqlite", resends: true, kills: 12, deliveries: 3000})
+	storm(t, stormForm{db: "sqlite", resends: true, kills: 8, deliveries: 1500})
 }
 
 func TestStormThatResendsLong(t *testing.T) {
