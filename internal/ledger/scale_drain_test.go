@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,7 +52,10 @@ func newDrain(t *testing.T, url string, rows int) *drain {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.conn.Close(t.Context()) })
-	fillPostgres(t, url, fill{0, rows, d.App.ID, d.Profile.ID, postledger.LaneBulk, postledger.StatusQueued, 1, fillDue(), true})
+	ledgertest.FillPostgres(t, url, ledgertest.Fill{
+		To: rows, App: d.App.ID, Profile: d.Profile.ID, Lane: postledger.LaneBulk,
+		Status: postledger.StatusQueued, Group: 1, Due: fillDue(), Bare: true,
+	})
 	return d
 }
 
@@ -219,5 +224,23 @@ func (d *drain) acceptAll(t *testing.T, n int) {
 		}
 		_, err := d.Accept(t.Context(), d.Request(ms...))
 		d.must(err)
+	}
+}
+
+// fillDue is when the first of a backlog was due: a minute ago.
+func fillDue() int64 { return time.Now().Add(-time.Minute).UnixMicro() }
+
+// admin runs statements on a database of a test's own.
+func admin(t *testing.T, driver, dsn string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.ExecContext(context.Background(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
 	}
 }

@@ -76,16 +76,16 @@ func TestPlansPostgres(t *testing.T) {
 		`ALTER TABLE deliveries SET (autovacuum_enabled = off)`, `ALTER TABLE messages SET (autovacuum_enabled = off)`,
 		`ALTER TABLE message_contents SET (autovacuum_enabled = off)`, `ALTER TABLE idempotency_keys SET (autovacuum_enabled = off)`)
 	cond := func(op *operation) string { return op.postgres }
-	fillPostgres(t, url, p.backlog(0, 2000)...)
+	ledgertest.FillPostgres(t, url, p.backlog(0, 2000)...)
 	plans = genericPostgres
 	t.Run("nearly empty", func(t *testing.T) { p.check(t, cond) })
 	plans = explainPostgres
-	fillPostgres(t, url, p.backlog(2000, p.shared)...)
+	ledgertest.FillPostgres(t, url, p.backlog(2000, p.shared)...)
 	p.end = p.shared
 	t.Run("never analyzed", func(t *testing.T) { p.check(t, cond) })
 	analyze()
 	t.Run("all queued", func(t *testing.T) { p.check(t, cond) })
-	fillPostgres(t, url, p.history(120_000))
+	ledgertest.FillPostgres(t, url, p.history(120_000))
 	t.Run("history unknown", func(t *testing.T) { p.check(t, cond) })
 	admin(t, "pgx", url, `UPDATE deliveries SET lease_worker = NULL, status = 'sent' WHERE lease_worker IS NOT NULL`)
 	p.Send([]string{"one@rcpt.example"})
@@ -100,7 +100,7 @@ func TestPlansPostgres(t *testing.T) {
 func TestPlansSQLite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	p := newPlanned(t, "sqlite://"+path, 6_000)
-	fillSQLite(t, path, append(p.backlog(0, p.shared), p.history(2_000))...)
+	ledgertest.FillSQLite(t, path, append(p.backlog(0, p.shared), p.history(2_000))...)
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
 		t.Fatal(err)
@@ -127,17 +127,26 @@ func newPlanned(t *testing.T, url string, shared int) *planned {
 
 // backlog is what waits: a third as many rows as the bulk lane has wait in
 // envelopes of ten. It is written in parts, from and to rows of the bulk lane.
-func (p *planned) backlog(from, to int) []fill {
+func (p *planned) backlog(from, to int) []ledgertest.Fill {
 	first := func(n int) int { return p.shared + n/3 - n/3%10 }
-	return []fill{
-		{from, to, p.App.ID, p.Profile.ID, postledger.LaneBulk, postledger.StatusQueued, 1, fillDue(), false},
-		{first(from), first(to), p.App.ID, p.Profile.ID, postledger.LaneImmediate, postledger.StatusQueued, 10, fillDue(), false},
+	return []ledgertest.Fill{
+		{
+			From: from, To: to, App: p.App.ID, Profile: p.Profile.ID,
+			Lane: postledger.LaneBulk, Status: postledger.StatusQueued, Group: 1, Due: fillDue(),
+		},
+		{
+			From: first(from), To: first(to), App: p.App.ID, Profile: p.Profile.ID,
+			Lane: postledger.LaneImmediate, Status: postledger.StatusQueued, Group: 10, Due: fillDue(),
+		},
 	}
 }
 
 // history is what was sent before.
-func (p *planned) history(n int) fill {
-	return fill{1_000_000, 1_000_000 + n, p.App.ID, p.Profile.ID, postledger.LaneBulk, postledger.StatusSent, 1, fillDue(), false}
+func (p *planned) history(n int) ledgertest.Fill {
+	return ledgertest.Fill{
+		From: 1_000_000, To: 1_000_000 + n, App: p.App.ID, Profile: p.Profile.ID,
+		Lane: postledger.LaneBulk, Status: postledger.StatusSent, Group: 1, Due: fillDue(),
+	}
 }
 
 // node is a step of PostgreSQL's plan.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger/ledgertest"
 	"github.com/postledger/postledger/internal/testserver"
 )
 
@@ -23,14 +24,17 @@ func TestClaimsTouchNoMorePagesAtTheEndOfABacklog(t *testing.T) {
 	t.Run("beside a paused profile", func(t *testing.T) {
 		url := testserver.Postgres(t)
 		d := newDrain(t, url, 50_000)
-		fillPostgres(t, url, d.paused(30_000))
+		ledgertest.FillPostgres(t, url, d.paused(30_000))
 		flat(t, d.run(t), false)
 	})
 }
 
 // paused is what waits under a profile that nobody claims from, due as long.
-func (d *drain) paused(n int) fill {
-	return fill{d.rows, d.rows + n, d.App.ID, d.NewID(), postledger.LaneBulk, postledger.StatusQueued, 1, fillDue(), true}
+func (d *drain) paused(n int) ledgertest.Fill {
+	return ledgertest.Fill{
+		From: d.rows, To: d.rows + n, App: d.App.ID, Profile: d.NewID(),
+		Lane: postledger.LaneBulk, Status: postledger.StatusQueued, Group: 1, Due: fillDue(), Bare: true,
+	}
 }
 
 func long(t *testing.T) {
@@ -62,7 +66,7 @@ func TestLongClaimsFromAMillion(t *testing.T) {
 	t.Run("beside a paused profile", func(t *testing.T) {
 		url := testserver.Postgres(t)
 		d := newDrain(t, url, million/2)
-		fillPostgres(t, url, d.paused(million/2))
+		ledgertest.FillPostgres(t, url, d.paused(million/2))
 		flat(t, d.run(t), true)
 	})
 }
@@ -86,7 +90,10 @@ func TestLongWaitingOfManyProfiles(t *testing.T) {
 	url := testserver.Postgres(t)
 	d := newDrain(t, url, 0)
 	for i := range 200 {
-		fillPostgres(t, url, fill{i * 500, (i + 1) * 500, d.App.ID, d.NewID(), postledger.LaneBulk, postledger.StatusQueued, 1, fillDue(), true})
+		ledgertest.FillPostgres(t, url, ledgertest.Fill{
+			From: i * 500, To: (i + 1) * 500, App: d.App.ID, Profile: d.NewID(),
+			Lane: postledger.LaneBulk, Status: postledger.StatusQueued, Group: 1, Due: fillDue(), Bare: true,
+		})
 	}
 	d.waiting(t, "200 profiles with 500 each")
 }

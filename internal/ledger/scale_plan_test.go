@@ -167,7 +167,7 @@ var operations = []operation{
 		prepare: reads(func(p *planned) error {
 			var ids []postledger.ID
 			for i := range batch {
-				ids = append(ids, messageID(p.shared+10*i))
+				ids = append(ids, ledgertest.MessageID(p.shared+10*i))
 			}
 			ms, err := p.LoadMessages(p.T.Context(), ids, 1<<20)
 			if len(ms) != batch {
@@ -253,7 +253,7 @@ func (p *planned) fromTheEnd() []postledger.ID {
 	out := make([]postledger.ID, batch)
 	for i := range out {
 		p.end--
-		out[i] = deliveryID(p.end)
+		out[i] = ledgertest.DeliveryID(p.end)
 	}
 	return out
 }

@@ -1,38 +1,39 @@
-package ledger_test
+package ledgertest
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postledger/postledger"
 )
 
-// fill describes rows that are written past Accept: only so are a million of
-// them there in a minute.
-type fill struct {
-	from, to int
-	app      postledger.ID
-	profile  postledger.ID
-	lane     postledger.Lane
-	status   postledger.Status
-	// group is how many deliveries a message and its envelope have.
-	group int
-	// due is when the first is due, in microseconds; the next a microsecond later.
-	due int64
-	// bare leaves out messages, contents and keys.
-	bare bool
+// Fill describes rows that are written past Accept: only so are a million of
+// them there in a minute. Nothing counts them, so that the books do not balance.
+type Fill struct {
+	From, To int
+	App      postledger.ID
+	Profile  postledger.ID
+	Lane     postledger.Lane
+	Status   postledger.Status
+	// Group is how many deliveries a message and its envelope have.
+	Group int
+	// Due is when the first is due, in microseconds; the next a microsecond
+	// later. They were accepted, and settled if they are, at that time.
+	Due int64
+	// Bare leaves out messages, contents and keys.
+	Bare bool
 }
 
-// deliveryID and messageID number what fill writes; like the ledger's own ids
-// they grow with time.
-func deliveryID(i int) postledger.ID { return fillID(i, 0xd0) }
-func messageID(i int) postledger.ID  { return fillID(i, 0x3e) }
+// DeliveryID and MessageID number what a Fill writes; like the ledger's own ids
+// they grow with time, which for them began in May 2026.
+func DeliveryID(i int) postledger.ID { return fillID(i, 0xd0) }
+
+// MessageID is DeliveryID for messages.
+func MessageID(i int) postledger.ID { return fillID(i, 0x3e) }
 
 func fillID(i int, kind byte) postledger.ID {
 	var id postledger.ID
@@ -64,8 +65,8 @@ const (
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $9::int[]) AS u(d, m, e, u, n)`
 )
 
-// fillPostgres writes the rows, 5,000 a statement.
-func fillPostgres(t *testing.T, url string, fs ...fill) {
+// FillPostgres writes the rows, 5,000 a statement.
+func FillPostgres(t testing.TB, url string, fs ...Fill) {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), url)
 	if err != nil {
@@ -73,21 +74,21 @@ func fillPostgres(t *testing.T, url string, fs ...fill) {
 	}
 	defer pool.Close()
 	for _, f := range fs {
-		for at := f.from; at < f.to; at += 5000 {
-			c := f.chunk(at, min(at+5000, f.to))
+		for at := f.From; at < f.To; at += 5000 {
+			c := f.chunk(at, min(at+5000, f.To))
 			type statement struct {
 				sql  string
 				args []any
 			}
 			statements := []statement{
-				{fillMessages, []any{c.messages, f.app, f.profile, string(f.lane), f.group, f.due}},
+				{fillMessages, []any{c.messages, f.App, f.Profile, string(f.Lane), f.Group, f.Due}},
 				{fillContents, []any{c.messages}},
-				{fillKeys, []any{c.messages, f.app, f.due}},
+				{fillKeys, []any{c.messages, f.App, f.Due}},
 			}
-			if f.bare {
+			if f.Bare {
 				statements = nil
 			}
-			statements = append(statements, statement{fillRows, []any{c.ids, c.ofMessage, c.envelopes, c.dues, f.app, f.profile, string(f.lane), string(f.status), c.numbers}})
+			statements = append(statements, statement{fillRows, []any{c.ids, c.ofMessage, c.envelopes, c.dues, f.App, f.Profile, string(f.Lane), string(f.Status), c.numbers}})
 			for _, s := range statements {
 				if _, err := pool.Exec(t.Context(), s.sql, s.args...); err != nil {
 					t.Fatalf("%.60s: %v", s.sql, err)
@@ -104,24 +105,24 @@ type fillChunk struct {
 	numbers                   []int32
 }
 
-func (f fill) chunk(from, to int) fillChunk {
+func (f Fill) chunk(from, to int) fillChunk {
 	var c fillChunk
 	for i := from; i < to; i++ {
-		first := i - i%f.group
+		first := i - i%f.Group
 		if i == first {
-			c.messages = append(c.messages, messageID(i))
+			c.messages = append(c.messages, MessageID(i))
 		}
-		c.ids = append(c.ids, deliveryID(i))
-		c.ofMessage = append(c.ofMessage, messageID(first))
-		c.envelopes = append(c.envelopes, deliveryID(first))
-		c.dues = append(c.dues, f.due+int64(i-f.from))
+		c.ids = append(c.ids, DeliveryID(i))
+		c.ofMessage = append(c.ofMessage, MessageID(first))
+		c.envelopes = append(c.envelopes, DeliveryID(first))
+		c.dues = append(c.dues, f.Due+int64(i-f.From))
 		c.numbers = append(c.numbers, int32(i))
 	}
 	return c
 }
 
-// fillSQLite writes the rows one by one, in one transaction.
-func fillSQLite(t *testing.T, path string, fs ...fill) {
+// FillSQLite writes the rows one by one, in one transaction.
+func FillSQLite(t testing.TB, path string, fs ...Fill) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
 	if err != nil {
@@ -139,18 +140,18 @@ func fillSQLite(t *testing.T, path string, fs ...fill) {
 		}
 	}
 	for _, f := range fs {
-		c := f.chunk(f.from, f.to)
+		c := f.chunk(f.From, f.To)
 		for _, m := range c.messages {
 			exec(`INSERT INTO messages (id, app_id, request_id, profile_id, profile_name, lane, category, subject,
 				size_bytes, recipients, unsettled, created_at) VALUES (?, ?, 'r', ?, 'main', ?, 'system', 'Week 12', 600, ?, ?, ?)`,
-				m, f.app, f.profile, string(f.lane), f.group, f.group, f.due)
+				m, f.App, f.Profile, string(f.Lane), f.Group, f.Group, f.Due)
 			exec(`INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, created_at) VALUES (?, ?, 'f', ?, ?)`,
-				f.app, "key-"+m.String(), m, f.due)
+				f.App, "key-"+m.String(), m, f.Due)
 			exec(`INSERT INTO message_contents (message_id, text_body) VALUES (?, ?)`, m, strings.Repeat("week 12, ", 60))
 		}
 		for i := range c.ids {
 			set := func(s postledger.Status, v any) any {
-				if f.status == s {
+				if f.Status == s {
 					return v
 				}
 				return nil
@@ -159,30 +160,12 @@ func fillSQLite(t *testing.T, path string, fs ...fill) {
 			exec(`INSERT INTO deliveries (id, message_id, envelope_id, app_id, profile_id, lane, status, kind, position,
 				address, address_folded, created_at, due_at, settled_at, lease_worker, resolve_by)
 				VALUES (?, ?, ?, ?, ?, ?, ?, 'to', ?, ?, ?, ?, ?, ?, ?, ?)`,
-				c.ids[i], c.ofMessage[i], c.envelopes[i], f.app, f.profile, string(f.lane), string(f.status), c.numbers[i]%50, addr, addr, c.dues[i],
+				c.ids[i], c.ofMessage[i], c.envelopes[i], f.App, f.Profile, string(f.Lane), string(f.Status), c.numbers[i]%50, addr, addr, c.dues[i],
 				set(postledger.StatusQueued, c.dues[i]), set(postledger.StatusSent, c.dues[i]),
-				set(postledger.StatusSending, f.app), set(postledger.StatusUnconfirmed, c.dues[i]))
+				set(postledger.StatusSending, f.App), set(postledger.StatusUnconfirmed, c.dues[i]))
 		}
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// fillDue is when the first of a backlog was due: a minute ago.
-func fillDue() int64 { return time.Now().Add(-time.Minute).UnixMicro() }
-
-// admin runs statements on a database of a test's own.
-func admin(t *testing.T, driver, dsn string, statements ...string) {
-	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, s := range statements {
-		if _, err := db.ExecContext(context.Background(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
 	}
 }
