@@ -142,7 +142,7 @@ func (b *batchReader) messages(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	for i := 0; b.d.dec.More(); i++ {
+	for i := 0; b.d.in.more(); i++ {
 		var m messageRequest
 		if err := b.d.value(reflect.ValueOf(&m).Elem(), "messages["+strconv.Itoa(i)+"]"); err != nil {
 			return err
@@ -160,9 +160,5 @@ func (b *batchReader) messages(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = b.d.dec.Token()
-	if err != nil {
-		return b.d.broken(err)
-	}
-	return nil
+	return b.d.closed()
 }

@@ -22,17 +22,13 @@ import (
 // accept.MaxProblems.
 type decoder struct {
 	types    *members
-	in       *checked
-	dec      *json.Decoder
+	in       *tokens
 	problems []FieldError
 	more     int
 }
 
 func newDecoder(types *members, r io.Reader) *decoder {
-	in := &checked{r: r}
-	d := &decoder{types: types, in: in, dec: json.NewDecoder(in)}
-	d.dec.UseNumber()
-	return d
+	return &decoder{types: types, in: newTokens(r)}
 }
 
 // maxDepth bounds nesting; what the API takes has four levels.
@@ -69,7 +65,7 @@ func (d *decoder) whole(v any) error {
 
 // end demands that nothing but white space follows.
 func (d *decoder) end() error {
-	switch _, err := d.dec.Token(); {
+	switch _, err := d.in.next(); {
 	case errors.Is(err, io.EOF):
 		if d.in.bad && len(d.problems) == 0 {
 			d.add("", accept.RuleEncoding, "is not valid UTF-8")
@@ -121,7 +117,7 @@ func (d *decoder) value(v reflect.Value, path string) error {
 	case v.Kind() == reflect.Struct:
 		return d.object(v, path)
 	case v.Kind() == reflect.String:
-		text, _, err := d.text(path, kindName(v))
+		text, _, err := d.text(v, path)
 		v.SetString(text)
 		return err
 	case v.Type() == reflect.TypeFor[[]byte]():
@@ -142,41 +138,43 @@ func custom(v reflect.Value) bool {
 	return ok
 }
 
-// open reads the delimiter that begins an object or a list; when another value
+// open reads the bracket that begins an object or a list; when another value
 // stands there, it is skipped and false returned.
-func (d *decoder) open(want json.Delim, what, path string) (bool, error) {
-	t, err := d.dec.Token()
+func (d *decoder) open(want byte, what, path string) (bool, error) {
+	c, err := d.in.next()
 	if err != nil {
 		return false, d.broken(err)
 	}
-	switch got := t.(type) {
-	case json.Delim:
-		if got == want {
-			return true, nil
+	if c == want {
+		if err := d.in.take(c); err != nil {
+			return false, d.broken(err)
 		}
-		d.add(path, ruleType, "must be "+what)
-		return false, d.skip(1)
-	case nil:
-		d.add(path, ruleNull, "is null: leave it out if it is not meant")
-	default:
-		d.add(path, ruleType, "must be "+what)
+		return true, nil
 	}
-	return false, nil
+	return false, d.another(c, path, what)
 }
 
-// skip reads on until depth open objects and lists have ended.
-func (d *decoder) skip(depth int) error {
-	for depth > 0 {
-		t, err := d.dec.Token()
-		if err != nil {
-			return d.broken(err)
-		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
+// another skips a value that is not what is wanted.
+func (d *decoder) another(c byte, path, what string) error {
+	if c == 'n' {
+		d.add(path, ruleNull, "is null: leave it out if it is not meant")
+	} else {
+		d.add(path, ruleType, "must be "+what)
+	}
+	if err := d.in.value(c); err != nil {
+		return d.broken(err)
+	}
+	return nil
+}
+
+// closed reads the bracket that ends an object or a list.
+func (d *decoder) closed() error {
+	c, err := d.in.next()
+	if err == nil {
+		err = d.in.take(c)
+	}
+	if err != nil {
+		return d.broken(err)
 	}
 	return nil
 }
@@ -218,7 +216,7 @@ func nothing(f reflect.StructField, v reflect.Value) bool {
 // take, which reads its value.
 func (d *decoder) members(path string, fields map[string][]int, take func(name string) error) error {
 	seen := map[string]bool{}
-	for d.dec.More() {
+	for d.in.more() {
 		name, err := d.name()
 		if err != nil {
 			return err
@@ -239,10 +237,7 @@ func (d *decoder) members(path string, fields map[string][]int, take func(name s
 		}
 		seen[name] = true
 	}
-	if _, err := d.dec.Token(); err != nil {
-		return d.broken(err)
-	}
-	return nil
+	return d.closed()
 }
 
 // memberPath is where a member stands, as an answer may show it.
@@ -260,25 +255,27 @@ func memberPath(path, name string, known bool) string {
 	}
 }
 
+// name reads a member's name. One that is not UTF-8 is none of ours.
 func (d *decoder) name() (string, error) {
-	t, err := d.dec.Token()
+	_, err := d.in.next()
 	if err != nil {
 		return "", d.broken(err)
 	}
-	name, ok := t.(string)
-	if !ok {
-		return "", d.broken(io.ErrUnexpectedEOF)
+	name, ok, err := d.in.text()
+	if err != nil {
+		return "", d.broken(err)
 	}
+	d.in.bad = d.in.bad || !ok
 	return name, nil
 }
 
 func (d *decoder) skipValue() error {
-	t, err := d.dec.Token()
+	c, err := d.in.next()
+	if err == nil {
+		err = d.in.value(c)
+	}
 	if err != nil {
 		return d.broken(err)
-	}
-	if t == json.Delim('{') || t == json.Delim('[') {
-		return d.skip(1)
 	}
 	return nil
 }
@@ -292,7 +289,7 @@ func (d *decoder) list(v reflect.Value, path string) error {
 	if v.IsNil() {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 4))
 	}
-	for i := 0; d.dec.More(); i++ {
+	for i := 0; d.in.more(); i++ {
 		if i >= maxList {
 			d.add(path, accept.RuleTooMany, fmt.Sprintf("has more than %d entries", maxList))
 			return d.err()
@@ -307,10 +304,7 @@ func (d *decoder) list(v reflect.Value, path string) error {
 			d.add(at, ruleEmpty, "is empty")
 		}
 	}
-	if _, err = d.dec.Token(); err != nil {
-		return d.broken(err)
-	}
-	return nil
+	return d.closed()
 }
 
 // maxList bounds every list; the steps have lower bounds for each.

@@ -8,39 +8,34 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/postledger/postledger/internal/accept"
 )
 
-// text reads a string. The second result is false when it was none.
-func (d *decoder) text(path, what string) (string, bool, error) {
-	t, err := d.dec.Token()
+// text reads a string into v. The second result is false when it was none.
+func (d *decoder) text(v reflect.Value, path string) (string, bool, error) {
+	c, err := d.in.next()
 	if err != nil {
 		return "", false, d.broken(err)
 	}
-	switch t := t.(type) {
-	case string:
-		// U+FFFD may be meant; it is not where the stream is broken.
-		if d.in.bad && strings.ContainsRune(t, utf8.RuneError) {
-			d.add(path, accept.RuleEncoding, "is not valid UTF-8")
-			return "", false, nil
-		}
-		return t, true, nil
-	case json.Delim:
-		d.add(path, ruleType, "must be "+what)
-		return "", false, d.skip(1)
-	case nil:
-		d.add(path, ruleNull, "is null: leave it out if it is not meant")
-	default:
-		d.add(path, ruleType, "must be "+what)
+	if c != '"' {
+		return "", false, d.another(c, path, kindName(v))
 	}
-	return "", false, nil
+	t, ok, err := d.in.text()
+	switch {
+	case err != nil:
+		return "", false, d.broken(err)
+	case !ok:
+		d.in.bad = true
+		d.add(path, accept.RuleEncoding, "is not valid UTF-8")
+		return "", false, nil
+	}
+	return t, true, nil
 }
 
 // bytes reads a string in base64.
 func (d *decoder) bytes(v reflect.Value, path string) error {
-	text, ok, err := d.text(path, kindName(v))
+	text, ok, err := d.text(v, path)
 	if !ok {
 		return err
 	}
@@ -55,8 +50,12 @@ func (d *decoder) bytes(v reflect.Value, path string) error {
 
 // leaf decodes a small value that is not taken apart here.
 func (d *decoder) leaf(v reflect.Value, path string) error {
-	var raw json.RawMessage
-	if err := d.dec.Decode(&raw); err != nil {
+	c, err := d.in.next()
+	if err != nil {
+		return d.broken(err)
+	}
+	raw, err := d.in.raw(c)
+	if err != nil {
 		return d.broken(err)
 	}
 	if bytes.Equal(raw, []byte("null")) {
@@ -71,7 +70,7 @@ func (d *decoder) leaf(v reflect.Value, path string) error {
 		v.SetBytes(raw)
 		return nil
 	}
-	err := json.Unmarshal(raw, v.Addr().Interface())
+	err = json.Unmarshal(raw, v.Addr().Interface())
 	if err == nil {
 		return nil
 	}

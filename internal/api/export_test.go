@@ -3,6 +3,9 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"testing/iotest"
 )
 
 // types are kept as a server keeps them.
@@ -15,6 +18,44 @@ func DecodeMessage(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(m)
+}
+
+// DecodeSlowly decodes a message that comes byte by byte.
+func DecodeSlowly(text []byte) ([]byte, error) {
+	var m messageRequest
+	if err := newDecoder(&types, iotest.OneByteReader(bytes.NewReader(text))).whole(&m); err != nil {
+		return nil, err
+	}
+	return json.Marshal(m)
+}
+
+// ReadTokens reads any JSON and returns its one value as it stands there, and
+// whether all of it is text.
+func ReadTokens(r io.Reader) (raw []byte, clean bool, err error) {
+	t := newTokens(r)
+	c, err := t.next()
+	if err != nil {
+		return nil, false, err
+	}
+	if raw, err = t.raw(c); err != nil {
+		return nil, false, err
+	}
+	if _, err = t.next(); err == nil {
+		err = errors.New("something follows")
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return raw, !t.bad, err
+}
+
+// ReadText reads a text.
+func ReadText(r io.Reader) (s string, ok bool, err error) {
+	t := newTokens(r)
+	if _, err := t.next(); err != nil {
+		return "", false, err
+	}
+	return t.text()
 }
 
 // DecodeLenient decodes a message as encoding/json does.

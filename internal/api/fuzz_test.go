@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -24,6 +26,10 @@ func FuzzDecodeMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, err := api.DecodeMessage(text)
+		slow, late := api.DecodeSlowly(text)
+		if !bytes.Equal(got, slow) || fmt.Sprint(err) != fmt.Sprint(late) || !slices.Equal(api.Fields(err), api.Fields(late)) {
+			t.Fatalf("read at once it is %s, %v, and byte by byte %s, %v", got, err, slow, late)
+		}
 		if err != nil {
 			fields := api.Fields(err)
 			if len(fields) == 0 {

@@ -12,8 +12,8 @@ const (
 	// smaller is not counted: it is bounded by the number of connections.
 	bodyStep = 1 << 20
 	// bodyCost is how many bytes of memory one byte of JSON takes at most: first
-	// the decoder's buffer, which doubles, and the value; then the value, what
-	// the filter made of it, and the copies that the database is handed.
+	// the text while it grows, which moves it to a larger place; then the text,
+	// what the filter made of it, and the copies that the database is handed.
 	bodyCost = 4
 )
 
