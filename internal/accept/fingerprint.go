@@ -10,13 +10,7 @@ import (
 	"github.com/postledger/postledger/internal/stablehash"
 )
 
-// printed is a request as its fingerprint sees it: without its key, with
-// defaults filled in, times in UTC, and files by what is declared of them.
-type printed struct {
-	Request
-	Attachments []printedFile `json:"attachments,omitempty"`
-}
-
+// printedFile is a file by what is declared of it.
 type printedFile struct {
 	Name        string `json:"name"`
 	ContentType string `json:"content_type"`
@@ -27,29 +21,71 @@ type printedFile struct {
 	SHA256      string `json:"sha256"`
 }
 
-// copied is how large a body may be to be copied for its fingerprint. A larger
-// one is hashed where it is, which is slower for small ones and comes to the same.
-const copied = 64 << 10
-
-// fingerprint identifies what a key was used for. A file that is part of the
-// request's own text counts by its content; one that is streamed counts by
-// what is declared of it, since a known key answers without reading it.
+// fingerprint identifies what a key was used for: the request without its key,
+// with defaults filled in, times in UTC, and files by what is declared of them.
+// A file that is part of the request's own text counts by its content; one that
+// is streamed counts by what is declared of it, since a known key answers
+// without reading it.
+//
+// It is the hash of the request as encoding/json writes it. What another binary
+// wrote is compared with it, so a member that is added must be left out while it
+// is empty.
 func (r *Request) fingerprint() (string, error) {
-	v := printed{Request: *r}
-	v.Key = ""
-	v.Request.Attachments = nil
-	var large []stablehash.Text
-	for _, b := range []struct {
-		name string
-		text *string
-	}{{"text", &v.Text}, {"html", &v.HTML}} {
-		if len(*b.text) > copied {
-			large = append(large, stablehash.Text{Name: b.name, Value: *b.text})
-			*b.text = ""
+	o := stablehash.NewObject()
+	text := func(name, value string) {
+		if value != "" {
+			o.Text(name, value)
 		}
 	}
-	v.Lane, v.Category = r.lane(), r.category()
-	v.SendAt, v.Deadline.At = r.SendAt.UTC(), r.Deadline.At.UTC()
+	if r.Actor != (postledger.Actor{}) {
+		o.Value("actor", r.Actor)
+	}
+	if len(r.Attachments) > 0 {
+		o.Value("attachments", r.printedFiles())
+	}
+	recipients := func(name string, list []Recipient) {
+		if len(list) > 0 {
+			o.Value(name, list)
+		}
+	}
+	recipients("bcc", r.Bcc)
+	o.Text("category", string(r.category()))
+	recipients("cc", r.Cc)
+	if d := r.Deadline; !d.IsZero() {
+		d.At = d.At.UTC()
+		o.Value("deadline", d)
+	}
+	text("from_name", r.FromName)
+	if len(r.Headers) > 0 {
+		o.Value("headers", r.Headers)
+	}
+	text("html", r.HTML)
+	o.Text("lane", string(r.lane()))
+	text("locale", r.Locale)
+	text("message_id", r.MessageID)
+	text("profile", r.Profile)
+	if r.Ref != (Ref{}) {
+		o.Value("ref", r.Ref)
+	}
+	if len(r.ReplyTo) > 0 {
+		o.Value("reply_to", r.ReplyTo)
+	}
+	if !r.SendAt.IsZero() {
+		o.Value("send_at", r.SendAt.UTC())
+	}
+	text("subject", r.Subject)
+	text("tenant", r.Tenant)
+	text("text", r.Text)
+	recipients("to", r.To)
+	h, err := o.Sum()
+	if err != nil {
+		return "", fmt.Errorf("fingerprint request: %w", err)
+	}
+	return h.String(), nil
+}
+
+func (r *Request) printedFiles() []printedFile {
+	files := make([]printedFile, len(r.Attachments))
 	for i := range r.Attachments {
 		a := &r.Attachments[i]
 		m := a.meta()
@@ -59,13 +95,9 @@ func (r *Request) fingerprint() (string, error) {
 			size := int64(len(a.Data))
 			f.Size, f.SHA256 = &size, hex.EncodeToString(sum[:])
 		}
-		v.Attachments = append(v.Attachments, f)
+		files[i] = f
 	}
-	h, err := stablehash.SumTexts(v, large...)
-	if err != nil {
-		return "", fmt.Errorf("fingerprint request: %w", err)
-	}
-	return h.String(), nil
+	return files
 }
 
 func (r *Request) lane() postledger.Lane {
