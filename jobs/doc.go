@@ -66,7 +66,7 @@
 //     lanes, charged.
 //   - The drain dies: another takes the lease. Between Add and the marking of the
 //     row the job is in both; the next Add answers Duplicate and the row is
-//     marked. Its flag expires after [FlagLife].
+//     marked. Its flag expires after a minute (Limits.FlagLife).
 //   - The hot set restarts with its data: nothing is lost. With a part of it (an
 //     older snapshot, a replica that lagged): the drain asks after admitted rows
 //     and makes those buffered that the set does not hold. Empty: its epoch is

@@ -19,6 +19,11 @@ import (
 type Hot interface {
 	// Add puts jobs in, in their order, and answers one Admission for each. On an
 	// error the jobs whose fate is not known are Unanswered.
+	//
+	// A job with a dedupe key takes the place of the one with its key that waits,
+	// when neither is durable; when one is, the new one is Withheld, so that no
+	// row is forgotten. Runs of older jobs with the key are Superseded, unless
+	// the new job was Spilled or refused.
 	Add(ctx context.Context, add Add) ([]Admission, error)
 	// Settle says that the rows of these spills are committed, or will never be.
 	Settle(ctx context.Context, spills []SpillID) error
@@ -49,8 +54,8 @@ type Hot interface {
 
 	// Flags are the flags that are raised.
 	Flags(ctx context.Context) ([]Flag, error)
-	// Raise sets flags that are not set, for FlagLife. Those that are set keep
-	// their number and first start, and live for another FlagLife.
+	// Raise sets flags that are not set, for the limits' FlagLife. Those that are
+	// set keep their number and first start, and live for another FlagLife.
 	Raise(ctx context.Context, scopes []Scope) error
 	// Renew gives flags another FlagLife, if they are still the same ones. One
 	// that has been cleared or has expired is not set again.
@@ -68,10 +73,6 @@ type Hot interface {
 	Close() error
 }
 
-// FlagLife is how long a flag, or a pending spill, lives without renewal: when
-// the drain or a producer dies, overflow ends by itself.
-const FlagLife = 60 * time.Second
-
 // Limits bound a hot set. Zero fields have the defaults.
 type Limits struct {
 	// Jobs is the most that may be held (10,000). Jobs that may not spill can use
@@ -86,6 +87,9 @@ type Limits struct {
 	GroupShare int
 	// LowWater is the part of a bound below which rows are drained again (0.8).
 	LowWater float64
+	// FlagLife is how long a flag, or a pending spill, lives without renewal
+	// (60 s): when the drain or a producer dies, overflow ends by itself.
+	FlagLife time.Duration
 }
 
 // Add is one call's jobs.
@@ -121,8 +125,9 @@ const (
 	// Full: to the drain, its lane has no room; to a job that may not spill, the
 	// reserve is used up.
 	Full
-	// Withheld: to the drain, its group has its share or is held, or an older
-	// revision of the job runs at this moment. Others may go on.
+	// Withheld: to the drain, its group has its share or is held; to a durable
+	// job, an older one with its dedupe key, or another revision of it, is still
+	// in the set. Its row waits, others may go on.
 	Withheld
 )
 
@@ -131,27 +136,14 @@ func (a Admission) String() string {
 	return [...]string{"unanswered", "added", "duplicate", "spilled", "full", "withheld"}[a]
 }
 
-// Take asks for jobs.
-type Take struct {
-	// Worker is who asks, for people to read.
-	Worker string
-	// Max is the most jobs, MaxSlow the most of the slow lane among them.
-	Max, MaxSlow int
-	// Lease is how long they are the worker's without Extend.
-	Lease time.Duration
-	// Wait is how long to wait for the first job.
-	Wait time.Duration
-}
-
-// MaxLease is the longest lease that may be asked for. A deadline further away
-// was written under another clock and is brought near.
-const MaxLease = 5 * time.Minute
-
 // Held is a job under a worker's lease.
 type Held struct {
 	Entry
 	// Token is the lease's. A job that was lost and taken again has another.
 	Token int64
+	// Superseded: a newer job with the same dedupe key was added while an
+	// earlier run of this one was going on. It must not run again.
+	Superseded bool
 	// Broken says why the record could not be read; Payload is then the raw
 	// record, and only ID, Lane and Token are set beside it.
 	Broken error
@@ -160,8 +152,8 @@ type Held struct {
 // Return ends a lease without finishing.
 type Return struct {
 	*Held
-	// Delay is how long until it may be taken again, at most HotHorizon. Zero
-	// puts it in front of its lane, where it came from.
+	// Delay is how long until it may be taken again, at most HotHorizon: it then
+	// joins the end of its lane. Zero puts it in front, where it came from.
 	Delay time.Duration
 	// Charge counts the run as an attempt.
 	Charge bool
@@ -184,12 +176,29 @@ const (
 type Depth struct {
 	Jobs    int
 	Bytes   int64
-	Waiting map[Lane]int
-	Held    map[Lane]int // waiting, active and delayed together
+	Fast    LaneDepth
+	Slow    LaneDepth
 	Active  int
 	Delayed int
-	// Below tells which lanes are below their low water.
-	Below map[Lane]bool
+}
+
+// LaneDepth counts one lane.
+type LaneDepth struct {
+	// Jobs and Bytes count waiting, active and delayed jobs.
+	Jobs  int
+	Bytes int64
+	// Waiting jobs can be taken.
+	Waiting int
+	// Below tells whether the lane is below its low water.
+	Below bool
+}
+
+// Of is one lane's part.
+func (d Depth) Of(lane Lane) LaneDepth {
+	if lane == Slow {
+		return d.Slow
+	}
+	return d.Fast
 }
 
 // Scope is where order is kept: a lane's plain jobs, or a group's in a lane.

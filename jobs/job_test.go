@@ -79,6 +79,7 @@ func TestLimits(t *testing.T) {
 		"slow share":  func(l *jobs.Limits) { l.SlowShare = 1.5 },
 		"bytes":       func(l *jobs.Limits) { l.Bytes = 100 << 10 },
 		"group share": func(l *jobs.Limits) { l.GroupShare = -1 },
+		"flag life":   func(l *jobs.Limits) { l.FlagLife = -1 },
 		"low water":   func(l *jobs.Limits) { l.LowWater = -0.5 },
 	}
 	for field, change := range tests {

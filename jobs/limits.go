@@ -1,6 +1,9 @@
 package jobs
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Default limits of a hot set.
 const (
@@ -9,6 +12,7 @@ const (
 	DefaultSlowShare  = 0.5
 	DefaultGroupShare = 500
 	DefaultLowWater   = 0.8
+	DefaultFlagLife   = 60 * time.Second
 )
 
 // WithDefaults fills what is zero.
@@ -27,6 +31,9 @@ func (l Limits) WithDefaults() Limits {
 	}
 	if l.LowWater == 0 {
 		l.LowWater = DefaultLowWater
+	}
+	if l.FlagLife == 0 {
+		l.FlagLife = DefaultFlagLife
 	}
 	return l
 }
@@ -49,6 +56,8 @@ func (l Limits) Validate() error {
 		return fmt.Errorf("hot limit: group share is %d, want at least 1", l.GroupShare)
 	case l.LowWater <= 0 || l.LowWater > 1:
 		return fmt.Errorf("hot limit: low water is %v, want more than 0 and at most 1", l.LowWater)
+	case l.FlagLife < 0:
+		return fmt.Errorf("hot limit: flag life is %v, want more than 0", l.FlagLife)
 	}
 	return nil
 }
@@ -65,7 +74,22 @@ func (l Limits) ReserveJobs() int { return l.Jobs + max(l.Jobs/10, 1) }
 // ReserveBytes is the bound in bytes for jobs that may not spill.
 func (l Limits) ReserveBytes() int64 { return l.Bytes + l.Bytes/10 }
 
-// BelowLow tells whether so many jobs and bytes are below the low water of a bound.
-func (l Limits) BelowLow(jobs int, bytes int64, maxJobs int, maxBytes int64) bool {
-	return float64(jobs) < float64(maxJobs)*l.LowWater && float64(bytes) < float64(maxBytes)*l.LowWater
+// Below tells whether a lane is below its low water, for what the set and the
+// lane hold: the set has to be, and the slow lane below its own too.
+func (l Limits) Below(lane Lane, jobs int, bytes int64, slow LaneDepth) bool {
+	below := float64(jobs) < float64(l.Jobs)*l.LowWater && float64(bytes) < float64(l.Bytes)*l.LowWater
+	if lane != Slow {
+		return below
+	}
+	return below && float64(slow.Jobs) < float64(l.SlowJobs())*l.LowWater &&
+		float64(slow.Bytes) < float64(l.SlowBytes())*l.LowWater
+}
+
+// Fits tells whether one more job of that cost fits into the lane, for what the
+// set and the slow lane hold now.
+func (l Limits) Fits(lane Lane, cost int64, jobs int, bytes int64, slow LaneDepth) bool {
+	if jobs+1 > l.Jobs || bytes+cost > l.Bytes {
+		return false
+	}
+	return lane != Slow || slow.Jobs+1 <= l.SlowJobs() && slow.Bytes+cost <= l.SlowBytes()
 }
