@@ -27,6 +27,6 @@ type Ref struct {
 // Ref names this revision of the job.
 func (e *Entry) Ref() Ref { return Ref{ID: e.ID, Rev: e.Rev} }
 
-// Cost is how many bytes the job counts for in the hot set: its record, rounded
+// HotCost is how many bytes the job counts for in the hot set: its record, rounded
 // up to how allocators round, and what indexes it.
-func (e *Entry) Cost() int64 { return costOf(recordSize(e)) + entryOverhead }
+func (e *Entry) HotCost() int64 { return RecordCost(recordSize(e)) }

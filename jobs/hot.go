@@ -21,8 +21,8 @@ type Hot interface {
 	// error the jobs whose fate is not known are Unanswered.
 	//
 	// A job with a dedupe key takes the place of the one with its key that waits,
-	// when neither is durable; when one is, the new one is Withheld, so that no
-	// row is forgotten. Runs of older jobs with the key are Superseded, unless
+	// when neither is durable; when one is, the new one is Withheld (or Spilled,
+	// if it has no row), so that no row is forgotten. Runs of older jobs with the key are Superseded, unless
 	// the new job was Spilled or refused.
 	Add(ctx context.Context, add Add) ([]Admission, error)
 	// Settle says that the rows of these spills are committed, or will never be.
@@ -30,7 +30,7 @@ type Hot interface {
 
 	// Take leases jobs to a worker, the fast lane first, each lane in order. It
 	// first brings back what is due and what lost workers held. It waits up to
-	// take.Wait for the first job and may return none.
+	// take.Wait for the first job. It may return fewer than there are.
 	Take(ctx context.Context, take Take) ([]*Held, error)
 	// Ack removes finished jobs, payload and all. Jobs whose lease was lost are
 	// not touched; the answer tells which were removed.
@@ -78,7 +78,7 @@ type Limits struct {
 	// Jobs is the most that may be held (10,000). Jobs that may not spill can use
 	// a tenth more, so that a backlog does not refuse cron jobs.
 	Jobs int
-	// Bytes is the most by Entry.Cost (64 MiB), with the same reserve.
+	// Bytes is the most by Entry.HotCost (64 MiB), with the same reserve.
 	Bytes int64
 	// SlowShare is the slow lane's part of both (0.5): fast work finds room
 	// however much slow work waits.
@@ -141,11 +141,13 @@ type Held struct {
 	Entry
 	// Token is the lease's. A job that was lost and taken again has another.
 	Token int64
+	// Cost is what the set counts it for: the driver's own.
+	Cost int64
 	// Superseded: a newer job with the same dedupe key was added while an
 	// earlier run of this one was going on. It must not run again.
 	Superseded bool
 	// Broken says why the record could not be read; Payload is then the raw
-	// record, and only ID, Lane and Token are set beside it.
+	// record, and only ID, Lane, Token and Cost are set beside it.
 	Broken error
 }
 

@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 func TestCostIsWhatAnAllocatorTakes(t *testing.T) {
 	t.Parallel()
 	cost := func(payload int) int64 {
-		return (&jobs.Entry{Job: jobs.Job{Handler: "h", Payload: make([]byte, payload)}}).Cost()
+		return (&jobs.Entry{Job: jobs.Job{Handler: "h", Payload: make([]byte, payload)}}).HotCost()
 	}
 	if got, want := cost(jobs.MaxPayload), int64(80<<10); got < want {
 		t.Errorf("the largest payload costs %d, an allocator takes %d", got, want)

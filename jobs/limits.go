@@ -44,7 +44,7 @@ func (l Limits) Validate() error {
 	largest := (&Entry{Job: Job{
 		Handler: string(make([]byte, MaxName)), DedupeKey: string(make([]byte, MaxKey)),
 		Group: string(make([]byte, MaxKey)), Payload: make([]byte, MaxPayload),
-	}}).Cost()
+	}}).HotCost()
 	switch {
 	case l.Jobs < 2:
 		return fmt.Errorf("hot limit: jobs is %d, want at least 2", l.Jobs)

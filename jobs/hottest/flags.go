@@ -135,6 +135,10 @@ func testFlags(t *testing.T, open Open) {
 		s.expect(jobs.Added, e)
 		s.no(s.Raise(s.ctx(), []jobs.Scope{fastLane}))
 		s.expect(jobs.Duplicate, e)
+		// Also behind many that spill.
+		got := s.add(append(s.entries(1200), e)...)
+		s.expectAll(got[:1200], jobs.Spilled)
+		s.expectAll(got[1200:], jobs.Duplicate)
 	})
 	t.Run("the epoch is one", func(t *testing.T) {
 		s := opened(t, open, jobs.Limits{})

@@ -46,18 +46,23 @@ func (s *Set) Add(ctx context.Context, add jobs.Add) ([]jobs.Admission, error) {
 
 // admit decides without changing anything but the flags.
 func (s *Set) admit(e *jobs.Entry, drain bool, stopped map[jobs.Scope]bool, now time.Time) (jobs.Admission, time.Time) {
+	// Without a row of its own a job gets one, to wait there.
+	behind := jobs.Spilled
+	if drain || e.Durable {
+		behind = jobs.Withheld
+	}
 	if known := s.items[e.ID]; known != nil {
 		if known.Rev == e.Rev {
 			return jobs.Duplicate, now
 		}
-		return jobs.Withheld, now
+		return behind, now
 	}
 	if e.DedupeKey != "" {
 		if k := s.keys[keyOf(e)]; k != nil && k.waits != nil && (k.waits.Durable || e.Durable) {
-			return jobs.Withheld, now
+			return behind, now
 		}
 	}
-	cost, lane := e.Cost(), jobs.Scope{Lane: e.Lane}
+	cost, lane := e.HotCost(), jobs.Scope{Lane: e.Lane}
 	if !jobs.Spills(e.Kind, e.Bypass) {
 		if s.jobs+1 > s.limits.ReserveJobs() || s.bytes+cost > s.limits.ReserveBytes() {
 			return jobs.Full, now
@@ -92,7 +97,7 @@ func (s *Set) admit(e *jobs.Entry, drain bool, stopped map[jobs.Scope]bool, now 
 
 // put adds a job that is admitted. It tells whether somebody may take it now.
 func (s *Set) put(e *jobs.Entry, when, now time.Time) bool {
-	i := &item{Entry: *e, cost: e.Cost()}
+	i := &item{Entry: *e, cost: e.HotCost()}
 	i.Payload = bytes.Clone(e.Payload)
 	at := now
 	if when.After(now) {

@@ -86,7 +86,7 @@ func (s *Set) lease(held []*jobs.Held, lane jobs.Lane, most int, life time.Durat
 			}
 			k.runs[i] = struct{}{}
 		}
-		h := &jobs.Held{Entry: i.Entry, Token: i.token, Superseded: i.superseded}
+		h := &jobs.Held{Entry: i.Entry, Token: i.token, Cost: i.cost, Superseded: i.superseded}
 		h.Payload = bytes.Clone(i.Payload)
 		held = append(held, h)
 	}
