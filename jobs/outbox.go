@@ -67,18 +67,21 @@ type Inserted struct {
 
 // OutboxRows are the ways of a row.
 type OutboxRows interface {
-	// Insert commits rows in the order given. A plain row whose id is there
+	// Insert commits rows: plain ones in the order given, behind what is there;
+	// those with a dedupe key in an order of their own. A row whose id is there
 	// (in any state) changes nothing. A row with a dedupe key replaces the
 	// buffered row of its (handler, key), if there is one: id, payload and every
 	// other field are the new job's, the place is kept and rev grows by one. It
-	// stays durable if either was. If it is the same id in another state, nothing
-	// changes. There is at most one buffered row for a (handler, key), also
-	// across processes.
+	// stays durable if either was. There is at most one buffered row for a
+	// (handler, key), also across processes.
 	Insert(ctx context.Context, rows []Insertion) ([]Inserted, error)
 	// InsertTx writes rows into the caller's transaction, as durable and
 	// buffered. They exist when and only when the caller commits.
 	InsertTx(ctx context.Context, tx Tx, rows []Entry) error
 
+	// Ripen makes up to limit scheduled rows wait whose time has come, the longest
+	// due first, and tells how many. Until then they are not due.
+	Ripen(ctx context.Context, limit int) (int, error)
 	// Waiting is a page of buffered rows that are due, in the order of place.
 	Waiting(ctx context.Context, page Page) ([]Row, error)
 	// WaitingGroups are the groups of a lane with buffered rows that are due,
@@ -94,7 +97,9 @@ type OutboxRows interface {
 	// Remove deletes rows in any state: of a job that has finished, or of one
 	// that is not durable and has been admitted. It tells how many were removed.
 	Remove(ctx context.Context, refs []Ref) (int, error)
-	// Rebuffer makes admitted rows buffered again under the revision given.
+	// Rebuffer makes admitted rows buffered again under the revision given. Of
+	// those with one dedupe key the newest, if none is buffered: the rows of the
+	// others, which were superseded, are removed.
 	Rebuffer(ctx context.Context, refs []Ref) (int, error)
 	// RebufferEpoch makes up to limit admitted rows of other epochs than this one
 	// buffered again. It tells how many; zero means that none are left.
@@ -104,10 +109,11 @@ type OutboxRows interface {
 	AdmittedBefore(ctx context.Context, age time.Duration, after int64, limit int) ([]Row, error)
 
 	// GiveBack takes jobs from the hot set back: for later, or set aside. A row
-	// of that (id, rev) changes; where there is no row of that id one is
-	// inserted; a row of another revision is left alone, and so is the outbox
-	// when the job has a dedupe key whose buffered row is a newer job (the row of
-	// the older one is removed).
+	// of that (id, rev) changes, unless a person has set it aside; a row of
+	// another revision is left alone. Where there is no row of that id one is
+	// inserted, at the end, if the job is not durable: a durable job without a row
+	// has finished. A job that is to be buffered and has a dedupe key whose
+	// buffered row is a newer job was superseded: its own row is removed.
 	GiveBack(ctx context.Context, jobs []GivenBack) error
 
 	// Backlog counts.
@@ -188,7 +194,9 @@ func (t sqlTx) Exec(ctx context.Context, query string, args ...any) error {
 // Leases are rights of one process in the fleet: the drain, a singleton's run.
 type Leases interface {
 	// AcquireLease takes or renews a lease for life from now. The fence grows
-	// each time the owner changes; ok is false when another holds it.
+	// each time the owner changes; ok is false when another holds it. All who ask
+	// for a name ask for one life: a lease that reaches further ahead was written
+	// under another clock, and is brought near.
 	AcquireLease(ctx context.Context, name, owner string, life time.Duration) (fence int64, ok bool, err error)
 	// ReleaseLease ends it, if it is the owner's.
 	ReleaseLease(ctx context.Context, name, owner string) error
