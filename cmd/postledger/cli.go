@@ -21,6 +21,7 @@ type cli struct {
 	Backup   backupCmd   `cmd:"" group:"database" help:"Copy the embedded ledger while it is served, or print how to dump PostgreSQL."`
 	Restored restoredCmd `cmd:"" group:"database" help:"Mark what was open in a ledger that was restored from a backup."`
 	Reseal   resealCmd   `cmd:"" group:"database" help:"Seal profiles' secrets with the current encryption key."`
+	Sources  sourcesCmd  `cmd:"" group:"database" help:"Show and check the databases of applications that lenses read."`
 
 	Send         sendCmd         `cmd:"" group:"client" help:"Send a message."`
 	Batch        batchCmd        `cmd:"" group:"client" help:"Send a file of messages, one in JSON a line; can be stopped and repeated."`

@@ -44,6 +44,7 @@ func (c *Config) Check() error {
 	fault(!slices.Contains(levels, c.Log.Level), "log.level", "is %q, and must be one of %v", c.Log.Level, levels)
 	fault(!slices.Contains(formats, c.Log.Format), "log.format", "is %q, and must be one of %v", c.Log.Format, formats)
 	c.checkBlobs(fault)
+	c.checkSources(fault)
 	c.Timings.check(fault)
 	return errors.Join(faults...)
 }

@@ -44,10 +44,12 @@ type Config struct {
 	// StopTimeout bounds a stop, from the signal to the exit.
 	StopTimeout time.Duration `koanf:"stop_timeout"`
 	// AllowSandbox lets PostgreSQL's default profile be a sandbox.
-	AllowSandbox bool    `koanf:"allow_sandbox"`
-	Limits       Limits  `koanf:"limits"`
-	Log          Log     `koanf:"log"`
-	Timings      Timings `koanf:"timings"`
+	AllowSandbox bool `koanf:"allow_sandbox"`
+	// Sources are the applications' databases that lenses read, by name.
+	Sources map[string]Source `koanf:"sources"`
+	Limits  Limits            `koanf:"limits"`
+	Log     Log               `koanf:"log"`
+	Timings Timings           `koanf:"timings"`
 }
 
 // Limits bound what one caller may ask of a process.

@@ -2,8 +2,12 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
+
+// anyName stands in a key for a name that the configuration gives.
+const anyName = "*"
 
 // keys lists every key, in the order of the struct.
 func keys() []string { return keysOf(reflect.TypeFor[Config](), "") }
@@ -17,6 +21,10 @@ func keysOf(t reflect.Type, prefix string) []string {
 			out = append(out, keysOf(f.Type, key+".")...)
 			continue
 		}
+		if f.Type.Kind() == reflect.Map {
+			out = append(out, keysOf(f.Type.Elem(), key+"."+anyName+".")...)
+			continue
+		}
 		out = append(out, key)
 	}
 	return out
@@ -27,10 +35,42 @@ func group(t reflect.Type) bool {
 	return t == reflect.TypeFor[Log]() || t == reflect.TypeFor[Timings]() || t == reflect.TypeFor[Limits]() || t == reflect.TypeFor[S3]()
 }
 
+// isKey tells whether key is one of known, names filled in.
+func isKey(known []string, key string) bool {
+	return slices.ContainsFunc(known, func(k string) bool {
+		head, _ := cutParts(k, key)
+		return head && strings.Count(k, ".") == strings.Count(key, ".")
+	})
+}
+
+// isGroup tells whether key is the beginning of one of known.
+func isGroup(known []string, key string) bool {
+	return slices.ContainsFunc(known, func(k string) bool {
+		head, more := cutParts(k, key)
+		return head && more
+	})
+}
+
+// cutParts tells whether a known key begins with the parts of key, and whether it
+// has more.
+func cutParts(known, key string) (head, more bool) {
+	want, have := strings.Split(known, "."), strings.Split(key, ".")
+	if len(have) > len(want) {
+		return false, false
+	}
+	for i, part := range have {
+		if part != want[i] && (want[i] != anyName || part == "") {
+			return false, false
+		}
+	}
+	return true, len(want) > len(have)
+}
+
 // variables are the names under which the environment has the keys.
 func variables(keys []string) []string {
 	out := make([]string, len(keys))
 	for i, k := range keys {
+		k = strings.ReplaceAll(k, anyName, "name")
 		out[i] = Prefix + strings.ToUpper(strings.ReplaceAll(k, ".", "__"))
 	}
 	return out

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -99,7 +99,7 @@ func loadEnv(k *koanf.Koanf, environ []string) []error {
 			return "", nil
 		}
 		key := strings.ReplaceAll(strings.ToLower(bare), "__", ".")
-		if !slices.Contains(known, key) {
+		if !isKey(known, key) {
 			faults = append(faults, fmt.Errorf("%s: is no variable of the configuration%s", name, suggest(name, variables(known))))
 			return "", nil
 		}
@@ -120,8 +120,7 @@ func decode(k *koanf.Koanf, c *Config) []error {
 	var faults []error
 	for _, key := range k.Keys() {
 		// A text in the place of a group is the decoder's to report.
-		group := slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })
-		if !group && !slices.Contains(known, key) {
+		if !isGroup(known, key) && !isKey(known, key) {
 			faults = append(faults, fmt.Errorf("%s: is no key of the configuration%s", key, suggest(key, known)))
 		}
 	}
@@ -151,15 +150,20 @@ func named(err error) []error {
 	if !errors.As(err, &at) {
 		return []error{err}
 	}
-	inner := at.Unwrap()
+	inner, name := at.Unwrap(), inMap.ReplaceAllString(at.Name(), "sources.$1")
 	var kind *mapstructure.UnconvertibleTypeError
-	if errors.As(inner, &kind) {
-		inner = fmt.Errorf("must be %s", kindName(kind.Expected.Type()))
-	} else if slices.Contains([]string{"log", "timings", "limits", "s3"}, at.Name()) {
+	switch {
+	case isGroup(keys(), name):
 		inner = errors.New("must be a group of keys")
+	case errors.As(inner, &kind):
+		inner = fmt.Errorf("must be %s", kindName(kind.Expected.Type()))
 	}
-	return []error{fmt.Errorf("%s: %w", at.Name(), inner)}
+	return []error{fmt.Errorf("%s: %w", name, inner)}
 }
+
+// inMap is the decoder's name of a source, which is written like a position in a
+// list.
+var inMap = regexp.MustCompile(`^sources\[([^\]]*)\]`)
 
 func kindName(t reflect.Type) string {
 	switch t.Kind() {

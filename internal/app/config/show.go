@@ -27,10 +27,18 @@ func tree(v reflect.Value) map[string]any {
 		switch x := f.Interface().(type) {
 		case time.Duration, Size, Database:
 			out[key] = fmt.Sprint(x)
+		case []string:
+			out[key] = append([]string{}, x...)
 		default:
 			switch {
 			case group(f.Type()):
 				out[key] = tree(f)
+			case f.Kind() == reflect.Map:
+				named := map[string]any{}
+				for _, name := range f.MapKeys() {
+					named[name.String()] = tree(f.MapIndex(name))
+				}
+				out[key] = named
 			case f.Kind() == reflect.Slice:
 				texts := make([]string, f.Len())
 				for j := range texts {

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postledger/postledger/internal/app"
+	"github.com/postledger/postledger/internal/app/config"
+	"github.com/postledger/postledger/lens/catalogue"
+	"github.com/postledger/postledger/lens/source"
+)
+
+type sourcesCheckCmd struct {
+	Names []string `arg:"" optional:"" name:"name" help:"Sources to check; default all."`
+	JSON  bool     `name:"json" help:"Print JSON."`
+}
+
+// finding is one thing that was looked at.
+type finding struct {
+	State  string `json:"state"`
+	Source string `json:"source"`
+	Says   string `json:"says"`
+}
+
+const (
+	findingGood    = "ok"
+	findingWarning = "warning"
+	findingFault   = "FAULT"
+)
+
+func (c *sourcesCheckCmd) Run(e *env) error {
+	cfg, err := e.cli.config()
+	if err != nil {
+		return err
+	}
+	names := c.Names
+	if len(names) == 0 {
+		names = sourceNames(cfg)
+	}
+	var findings []finding
+	for _, name := range names {
+		if _, found := cfg.Sources[name]; !found {
+			return usage("there is no source %q (one of %v)", name, sourceNames(cfg))
+		}
+		findings = append(findings, checkSource(e, cfg, name)...)
+	}
+	err = list(e, c.JSON, findings, "STATE SOURCE FINDING", func(f *finding) []string {
+		return []string{f.State, f.Source, f.Says}
+	})
+	if err == nil && slices.ContainsFunc(findings, func(f finding) bool { return f.State == findingFault }) {
+		return errDifference
+	}
+	return err
+}
+
+func checkSource(e *env, cfg *config.Config, name string) []finding {
+	s, read, err := app.OpenSource(e.ctx, cfg, name)
+	if err != nil {
+		return []finding{{findingFault, name, err.Error()}}
+	}
+	defer s.Close()
+	tables, fields, hidden := read.Tables(), 0, 0
+	var keyless []string
+	for _, t := range tables {
+		if len(t.Keys) == 0 {
+			keyless = append(keyless, t.Name)
+		}
+		for _, column := range t.Columns() {
+			fields++
+			if !usable(column) {
+				hidden++
+			}
+		}
+	}
+	found := []finding{{findingGood, name, fmt.Sprintf("%s: %d tables, %d fields, %d of them hidden or of a type that cannot be read", s.Dialect(), len(tables), fields, hidden)}}
+	if len(tables) == 0 {
+		found[0] = finding{findingFault, name, "the login may read no table (GRANT SELECT, or sources." + name + ".schemas)"}
+		return found
+	}
+	if len(keyless) > 0 {
+		found = append(found, finding{findingWarning, name, "no unique key without nulls is known of " + strings.Join(keyless, ", ") + ": lenses cannot page through them until the model names one"})
+	}
+	for _, note := range read.Notes {
+		found = append(found, finding{findingWarning, name, note})
+	}
+	return append(found, checkReadOnly(e, s, name, tables))
+}
+
+// checkReadOnly tries a table at a time: what a login may write is granted by
+// table.
+func checkReadOnly(e *env, s *source.Source, name string, tables []*catalogue.Table) finding {
+	for _, t := range tables {
+		if t.View {
+			continue
+		}
+		writable, err := s.Writable(e.ctx, t)
+		switch {
+		case err != nil:
+			return finding{findingFault, name, fmt.Sprintf("whether its login can write %s could not be tried: %v", t.Name, err)}
+		case writable && s.Dialect() == catalogue.SQLite:
+			return finding{findingWarning, name, "this user can write its file; lenses open it to be read only, but a file of another owner is safer"}
+		case writable:
+			return finding{findingWarning, name, fmt.Sprintf("its login can write %s: give it one that has SELECT only (lenses ask for read-only transactions, which a fault of ours could forget)", t.Name)}
+		}
+		if s.Dialect() == catalogue.SQLite {
+			break // the file is asked, not the table
+		}
+	}
+	return finding{findingGood, name, "its login can write nothing"}
+}
