@@ -103,14 +103,15 @@ func (l *lines) addresses(name string, list []Address) {
 // The encoding covers the name only (RFC 2047 §5 rule 3), and a quoted-string is
 // never used where a reader could take it for an encoded-word.
 func (l *lines) phrase(name string) {
-	switch {
-	case needsWords(name), strings.IndexByte(name, '\t') >= 0, longestWord(name) > foldAt/2:
-		l.encodedWords(name)
-	case isWords(name):
-		l.text(name)
-	default:
-		l.text(quote(name))
+	written := name
+	if !isWords(name) {
+		written = quote(name) // with its escapes it may be twice as long
 	}
+	if needsWords(name) || strings.IndexByte(name, '\t') >= 0 || longestWord(written) > foldAt/2 {
+		l.encodedWords(name)
+		return
+	}
+	l.text(written)
 }
 
 // isWords reports whether s is atoms with single spaces between them.
