@@ -25,7 +25,7 @@ type Ledger interface {
 	BeginRestore(ctx context.Context, at time.Time, proof []ledger.Worker) (time.Time, error)
 	EndRestore(ctx context.Context, moment time.Time) (time.Time, error)
 	OpenBefore(ctx context.Context, at time.Time, after postledger.ID, limit int) ([]postledger.ID, error)
-	Waiting(ctx context.Context) ([]ledger.ClaimKey, error)
+	WaitingBeyond(ctx context.Context, passed []ledger.Passed) (ledger.Waits, error)
 	Lease(ctx context.Context, worker postledger.ID, last ledger.Counts, wants []ledger.Want) ([]ledger.Claimed, error)
 	Leases(ctx context.Context, worker, after postledger.ID, limit int) ([]ledger.Leased, error)
 	LoadMessages(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*ledger.Loaded, error)

@@ -15,9 +15,6 @@ const (
 	turnQuantum = 8
 	// leaseMost bounds one lease over all keys.
 	leaseMost = 500
-	// cursorLife is how long a key's cursor is kept: deliveries that become
-	// due behind it are found when it is dropped.
-	cursorLife = 3 * time.Second
 	// contentInLease is the largest content loaded together with a lease;
 	// larger ones are loaded by their sender, within the memory budget.
 	contentInLease = 256 << 10
@@ -25,10 +22,11 @@ const (
 
 // keyState is what is remembered of a key that has or had work.
 type keyState struct {
-	after  ledger.Cursor
-	cursor time.Time // when the cursor started
+	trail ledger.Trail
 	// asleep until then, unless somebody wakes it: it had nothing due.
 	asleep time.Time
+	// added is when it was last put to work.
+	added time.Time
 }
 
 // addKey puts a key to work. Worker.mu is held.
@@ -38,7 +36,7 @@ func (w *Worker) addKey(k ledger.ClaimKey) {
 		st = &keyState{}
 		w.keys[k] = st
 	}
-	st.asleep = time.Time{}
+	st.asleep, st.added = time.Time{}, time.Now()
 	w.turns[laneOf(k.Lane)].Add(k)
 }
 
@@ -87,37 +85,6 @@ func (w *Worker) look(r *rest) {
 		err = w.scanKeys()
 	}
 	r.note(w.c.PollImmediate, err)
-}
-
-// scanKeys finds keys with work that nobody woke us for: another process's
-// accepts, retries, send_at.
-func (w *Worker) scanKeys() error {
-	ctx, cancel := context.WithTimeout(w.lifetime, w.c.Timeout)
-	defer cancel()
-	keys, err := w.c.Ledger.Waiting(ctx)
-	if err != nil {
-		if w.lifetime.Err() == nil {
-			w.c.Log.Error("look for waiting deliveries", slog.Any("error", err))
-		}
-		return err
-	}
-	now := time.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	known := make(map[ledger.ClaimKey]bool, len(keys))
-	for _, k := range keys {
-		known[k] = true
-		if st := w.keys[k]; st == nil || now.After(st.asleep) {
-			w.addKey(k)
-		}
-	}
-	for k := range w.keys {
-		if !known[k] {
-			delete(w.keys, k)
-			w.turns[laneOf(k.Lane)].Remove(k)
-		}
-	}
-	return nil
 }
 
 // leaseOnce leases one round and hands it to the profiles; it reports whether
@@ -194,10 +161,7 @@ func (w *Worker) wants() []ledger.Want {
 		})
 		for _, g := range grants {
 			st := w.keys[g.Key]
-			if now.Sub(st.cursor) > cursorLife {
-				st.after, st.cursor = ledger.Cursor{}, now
-			}
-			out = append(out, ledger.Want{Key: g.Key, N: g.N, After: st.after})
+			out = append(out, ledger.Want{Key: g.Key, N: g.N, After: st.trail.Begin(now)})
 		}
 	}
 	return out
@@ -241,17 +205,14 @@ func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time, e
 	}
 	l := w.lineups[want.Key.Profile]
 	if st := w.keys[want.Key]; st != nil {
-		st.after = c.After
-		if c.Short {
-			st.after, st.cursor = ledger.Cursor{}, time.Now()
-			if len(c.Leased) == 0 {
-				poll := w.c.PollImmediate
-				if ln == bulk {
-					poll = w.c.PollBulk
-				}
-				st.asleep = time.Now().Add(poll)
-				w.turns[ln].Remove(want.Key)
+		st.trail.Claimed(c)
+		if c.Short && len(c.Leased) == 0 {
+			poll := w.c.PollImmediate
+			if ln == bulk {
+				poll = w.c.PollBulk
 			}
+			st.asleep = time.Now().Add(poll)
+			w.turns[ln].Remove(want.Key)
 		}
 	}
 	w.mu.Unlock()

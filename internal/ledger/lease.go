@@ -20,8 +20,8 @@ type ClaimKey struct {
 
 // Cursor is a place in the due order of one ClaimKey. A claim that starts
 // after the last row it took does not walk over the dead index entries before
-// it, which a long transaction elsewhere would keep from being cleaned. Rows
-// that become due behind it (retries) are found when the caller resets it.
+// it, which a long transaction elsewhere would keep from being cleaned. What
+// turns up behind it is found when the caller sets it back, as a [Trail] does.
 type Cursor struct {
 	Due int64
 	ID  postledger.ID
@@ -140,51 +140,6 @@ func (l *Ledger) Leases(ctx context.Context, worker, after postledger.ID, limit 
 		worker, after[:], limit)
 	if err != nil {
 		return nil, fmt.Errorf("list leases: %w", err)
-	}
-	return out, nil
-}
-
-// Waiting lists every key that has queued deliveries, due or not. It jumps
-// from key to key through the due index, from its far end: the entry it lands
-// on is a key's last, which is the one least likely to be dead.
-func (l *Ledger) Waiting(ctx context.Context) ([]ClaimKey, error) {
-	var out []ClaimKey
-	t := l.read()
-	scan := func(rows *sql.Rows) error {
-		var k ClaimKey
-		err := rows.Scan(&k.Profile, &k.Lane, &k.App)
-		out = append(out, k)
-		return err
-	}
-	var err error
-	if t.dialect == postgres {
-		err = t.each(ctx, scan, `WITH RECURSIVE k AS (
-			(SELECT profile_id, lane, app_id FROM deliveries WHERE due_at IS NOT NULL
-				ORDER BY profile_id DESC, lane DESC, app_id DESC, due_at DESC, id DESC LIMIT 1)
-			UNION ALL
-			SELECT n.* FROM k CROSS JOIN LATERAL (
-				SELECT d.profile_id, d.lane, d.app_id FROM deliveries d
-				WHERE d.due_at IS NOT NULL AND (d.profile_id, d.lane, d.app_id) < (k.profile_id, k.lane, k.app_id)
-				ORDER BY d.profile_id DESC, d.lane DESC, d.app_id DESC, d.due_at DESC, d.id DESC LIMIT 1) n)
-			SELECT profile_id, lane, app_id FROM k`)
-	} else {
-		const first = `SELECT profile_id, lane, app_id FROM deliveries WHERE due_at IS NOT NULL `
-		const last = `ORDER BY profile_id DESC, lane DESC, app_id DESC, due_at DESC, id DESC LIMIT 1`
-		err = t.each(ctx, scan, first+last)
-		for err == nil {
-			n := len(out)
-			if n == 0 {
-				break
-			}
-			k := out[n-1]
-			err = t.each(ctx, scan, first+`AND (profile_id, lane, app_id) < (?, ?, ?) `+last, k.Profile, string(k.Lane), k.App)
-			if len(out) == n {
-				break
-			}
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("scan waiting keys: %w", err)
 	}
 	return out, nil
 }

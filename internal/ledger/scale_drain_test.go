@@ -23,8 +23,9 @@ const probe = 32
 // drain empties a backlog as a worker does, and measures claims on the way.
 type drain struct {
 	*planned
-	conn *pgx.Conn
-	rows int
+	conn  *pgx.Conn
+	rows  int
+	trail ledger.Trail // of the backlog's key
 }
 
 // chunk is the size of the claims between the measured ones, a worker's largest.
@@ -33,16 +34,23 @@ const chunk = 500
 // tenth is what was measured in one tenth of a backlog.
 type tenth struct {
 	claim, settle []time.Duration
-	// start are claims without a cursor: what a worker does every few seconds.
-	start []time.Duration
+	// back are claims that look back, as a worker's do every few seconds, and
+	// whole those that begin at the start, as they do every few minutes.
+	back, whole []time.Duration
 	// immediate are from the call of Accept to the answer of the lease.
 	immediate []time.Duration
 	// blocks are the pages that a claim touched.
 	blocks []int
 }
 
-// cursorLife is how long a worker keeps a cursor.
-const cursorLife = 3 * time.Second
+// pace is how many deliveries a second the drained backlogs are sent at, by the
+// clock that trails go by: a worker's usual rate, whatever the test's is.
+const pace = 2000
+
+// sentAt is the moment at which a worker would have sent n.
+func sentAt(n int) time.Time {
+	return time.Unix(1_780_000_000, 0).Add(time.Duration(n) * time.Second / pace)
+}
 
 func newDrain(t *testing.T, url string, rows int) *drain {
 	t.Helper()
@@ -63,33 +71,32 @@ func (d *drain) run(t *testing.T) []tenth {
 	t.Helper()
 	out := make([]tenth, 10)
 	var after ledger.Cursor
-	since := time.Now()
 	for done, round := 0, 0; done < d.rows; round++ {
 		at := &out[min(10*done/d.rows, 9)]
-		want := ledger.Want{Key: d.Key(postledger.LaneBulk), N: chunk, After: after}
+		want := ledger.Want{Key: d.Key(postledger.LaneBulk), N: chunk, After: d.trail.Begin(sentAt(done))}
+		wentBack := want.After != after
 		measured := round%2 == 0
 		if measured {
 			want.N = probe
 		}
 		if round%10 == 5 {
-			at.blocks = append(at.blocks, d.blocks(t, want))
+			at.blocks = append(at.blocks, d.blocks(t, ledger.Want{Key: want.Key, After: after}))
 			at.immediate = append(at.immediate, d.immediate(t))
-		}
-		reset := time.Since(since) > cursorLife
-		if reset {
-			want.After, since = ledger.Cursor{}, time.Now()
 		}
 		began := time.Now()
 		c, err := d.Lease(t.Context(), d.Worker.ID, ledger.Counts{}, []ledger.Want{want})
 		took := time.Since(began)
 		d.must(err)
 		leased := c[0].Leased
+		d.trail.Claimed(&c[0])
 		after = c[0].After
 		began = time.Now()
 		d.settle(leased, postledger.MoverWorker, postledger.ID{})
 		switch {
-		case reset:
-			at.start = append(at.start, took)
+		case wentBack && want.After == ledger.Cursor{}:
+			at.whole = append(at.whole, took)
+		case wentBack:
+			at.back = append(at.back, took)
 		case measured && len(leased) == probe:
 			at.claim = append(at.claim, took)
 			at.settle = append(at.settle, time.Since(began))
@@ -132,6 +139,30 @@ func (d *drain) blocks(t *testing.T, want ledger.Want) int {
 		}
 	}
 	s.Args[0] = d.Worker.ID
+	pages, rows := d.explained(t, s)
+	if rows != probe {
+		t.Fatalf("the explained claim took %d", rows)
+	}
+	return pages
+}
+
+// pages counts the pages that a look touches.
+func (d *drain) pages(t *testing.T, look func() error) int {
+	t.Helper()
+	total := 0
+	for _, s := range d.trace.Of(func() { d.must(look()) }) {
+		if plannable(s.SQL) {
+			pages, _ := d.explained(t, s)
+			total += pages
+		}
+	}
+	return total
+}
+
+// explained runs a statement and undoes it; it counts the pages it touched and
+// its rows.
+func (d *drain) explained(t *testing.T, s ledger.Statement) (pages, rows int) {
+	t.Helper()
 	tx, err := d.conn.Begin(t.Context())
 	d.must(err)
 	defer func() { d.must(tx.Rollback(t.Context())) }()
@@ -145,10 +176,7 @@ func (d *drain) blocks(t *testing.T, want ledger.Want) int {
 		}
 	}
 	d.must(json.Unmarshal([]byte(text), &plans))
-	if plans[0].Plan.Rows != probe {
-		t.Fatalf("the explained claim took %d", plans[0].Plan.Rows)
-	}
-	return plans[0].Plan.Hit + plans[0].Plan.Read
+	return plans[0].Plan.Hit + plans[0].Plan.Read, plans[0].Plan.Rows
 }
 
 // holdSnapshot leaves a transaction open that keeps every dead row alive, as a
@@ -173,10 +201,10 @@ func holdSnapshot(t *testing.T, url string) {
 func flat(t *testing.T, tenths []tenth, byTime bool) {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintln(&b, "tenth  claims  claim p50  settle p50  pages  from the start  immediate p50/max")
+	fmt.Fprintln(&b, "tenth  claims  claim p50  settle p50  pages  back p50/max  from the start p50  immediate p50/max")
 	for i, x := range tenths {
-		fmt.Fprintf(&b, "%5d  %6d  %9s  %10s  %5d  %14s  %s/%s\n", i+1, len(x.claim), ms(median(x.claim)), ms(median(x.settle)),
-			median(x.blocks), ms(median(x.start)), ms(median(x.immediate)), ms(most(x.immediate)))
+		fmt.Fprintf(&b, "%5d  %6d  %9s  %10s  %5d  %s/%s  %s  %s/%s\n", i+1, len(x.claim), ms(median(x.claim)), ms(median(x.settle)),
+			median(x.blocks), ms(median(x.back)), ms(most(x.back)), ms(median(x.whole)), ms(median(x.immediate)), ms(most(x.immediate)))
 	}
 	t.Log("\n" + b.String())
 	first, last := &tenths[0], &tenths[9]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/ledger/ledgertest"
 	"github.com/postledger/postledger/internal/testserver"
 )
@@ -20,6 +21,32 @@ func TestClaimsTouchNoMorePagesAtTheEndOfABacklog(t *testing.T) {
 		d := newDrain(t, url, 100_000)
 		holdSnapshot(t, url)
 		flat(t, d.run(t), false)
+	})
+	t.Run("drained behind an old snapshot", func(t *testing.T) {
+		url := testserver.Postgres(t)
+		d := newDrain(t, url, 20_000)
+		holdSnapshot(t, url)
+		d.run(t)
+		d.acceptAll(t, probe)
+		key, drained := d.Key(postledger.LaneBulk), sentAt(d.rows)
+		for s := range 35 {
+			d.trail.Begin(drained.Add(time.Duration(s) * time.Second))
+			d.trail.Nothing()
+		}
+		far := d.trail.Begin(drained.Add(70 * time.Second))
+		// The claim of so many touches half as many pages without any dead entry.
+		whole := d.blocks(t, ledger.Want{Key: key})
+		if back := d.blocks(t, ledger.Want{Key: key, After: far}); 3*back > 2*whole {
+			t.Errorf("a claim that looks back touches %d pages, one from the start %d", back, whole)
+		}
+		d.settle(d.LeaseFor(d.Worker.ID, ledger.Want{Key: key, N: probe, After: far}).Leased, postledger.MoverWorker, postledger.ID{})
+		all := d.pages(t, func() error { _, err := d.Waiting(t.Context()); return err })
+		if beyond := d.pages(t, func() error {
+			_, err := d.WaitingBeyond(t.Context(), []ledger.Passed{{Key: key, After: far}})
+			return err
+		}); 4*beyond > all {
+			t.Errorf("the scan beyond what was drained touches %d pages, and over it %d", beyond, all)
+		}
 	})
 	t.Run("beside a paused profile", func(t *testing.T) {
 		url := testserver.Postgres(t)
@@ -62,6 +89,7 @@ func TestLongClaimsFromAMillion(t *testing.T) {
 		holdSnapshot(t, url)
 		flat(t, d.run(t), true)
 		d.waiting(t, "after")
+		d.waitingBeyond(t)
 	})
 	t.Run("beside a paused profile", func(t *testing.T) {
 		url := testserver.Postgres(t)
@@ -83,6 +111,28 @@ func (d *drain) waiting(t *testing.T, when string) {
 		took, n = append(took, time.Since(began)), len(keys)
 	}
 	t.Logf("%s: waiting keys: %d in %s (first %s)", when, n, ms(median(took)), ms(took[0]))
+}
+
+// waitingBeyond measures the scan for keys with work as the worker that drained
+// the backlog asks for them: right after, and a minute later.
+func (d *drain) waitingBeyond(t *testing.T) {
+	t.Helper()
+	for i, later := range []time.Duration{0, 4 * time.Second, time.Minute} {
+		var took []time.Duration
+		var first ledger.Cursor
+		for j := range 9 {
+			at := d.trail.Begin(sentAt(d.rows).Add(later + time.Duration(j)*250*time.Millisecond))
+			if j == 0 {
+				first = at
+			}
+			began := time.Now()
+			_, err := d.WaitingBeyond(t.Context(), []ledger.Passed{{Key: d.Key(postledger.LaneBulk), After: at}})
+			d.must(err)
+			took = append(took, time.Since(began))
+			d.trail.Nothing()
+		}
+		t.Logf("%d: %s after the drain: waiting keys beyond the trail: %s (first, from %d: %s)", i, later, ms(median(took)), first.Due, ms(took[0]))
+	}
 }
 
 func TestLongWaitingOfManyProfiles(t *testing.T) {

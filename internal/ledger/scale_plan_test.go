@@ -120,6 +120,22 @@ var operations = []operation{
 		sqlite:   "((profile_id,lane,app_id)<(?,?,?))",
 	},
 	{
+		name: "scan waiting keys beyond what was passed", indexes: []string{"deliveries_due"},
+		prepare: func(p *planned) func() {
+			return func() {
+				w, err := p.WaitingBeyond(p.T.Context(), []ledger.Passed{
+					{Key: p.Key(postledger.LaneImmediate), After: ledger.Cursor{Due: 1}}, {Key: p.Key(postledger.LaneBulk), After: ledger.Cursor{Due: 1}},
+				})
+				p.must(err)
+				if len(w.Keys) != 2 {
+					p.T.Errorf("%d keys wait, want 2", len(w.Keys))
+				}
+			}
+		},
+		postgres: "(ROW(due_at, id) > ROW(",
+		sqlite:   "((profile_id,lane,app_id)<(?,?,?))",
+	},
+	{
 		name: "look for passed deadlines", indexes: []string{"deliveries_deadline"},
 		prepare:  reads(func(p *planned) error { _, err := p.PastDeadline(p.T.Context(), 1000); return err }),
 		postgres: "expires_at <=", sqlite: "expires_at<?",

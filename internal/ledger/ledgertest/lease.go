@@ -92,6 +92,51 @@ func Lease(t *testing.T, open Opener) {
 		}
 	})
 
+	t.Run("what waits beyond what was passed", func(t *testing.T) {
+		w := NewWorld(t, open)
+		bulk, now := w.Key(postledger.LaneBulk), w.Key(postledger.LaneImmediate)
+		for range 3 {
+			w.Send([]string{"a@x.example"}, WithLane(postledger.LaneBulk))
+		}
+		w.Send([]string{"a@x.example"})
+		between := w.LeaseFor(w.Worker.ID, ledger.Want{Key: bulk, N: 2}).After
+		last := w.LeaseFor(w.Worker.ID, ledger.Want{Key: bulk, N: 2, After: between}).After
+		w.Send([]string{"a@x.example"}, WithLane(postledger.LaneBulk), WithSendAt(time.Now().Add(time.Hour)))
+		stranger := ledger.ClaimKey{Profile: w.NewID(), Lane: postledger.LaneBulk, App: w.NewID()}
+		for name, passed := range map[string][]ledger.Passed{
+			"nothing passed": nil,
+			"one":            {{Key: bulk, After: last}},
+			"both":           {{Key: bulk, After: between}, {Key: now}},
+			"strangers too":  {{Key: stranger, After: last}, {Key: now}, {Key: bulk, After: last}, {Key: ledger.ClaimKey{}, After: last}},
+		} {
+			before, err := w.Now(t.Context())
+			must(t, err)
+			got, err := w.WaitingBeyond(t.Context(), passed)
+			must(t, err)
+			after, err := w.Now(t.Context())
+			must(t, err)
+			mine := slices.DeleteFunc(got.Keys, func(k ledger.ClaimKey) bool { return k.App != w.App.ID })
+			if len(mine) != 2 || !slices.Contains(mine, bulk) || !slices.Contains(mine, now) {
+				t.Errorf("%s: waiting %+v", name, got.Keys)
+			}
+			if slices.ContainsFunc(got.Keys, func(k ledger.ClaimKey) bool { return k == stranger || k == ledger.ClaimKey{} }) {
+				t.Errorf("%s: a key waits under which nothing is", name)
+			}
+			if got.Now < before.UnixMicro() || got.Now > after.UnixMicro() {
+				t.Errorf("%s: the clock says %d between %v and %v", name, got.Now, before, after)
+			}
+		}
+	})
+
+	t.Run("the clock is told also when nothing waits", func(t *testing.T) {
+		w := NewWorld(t, open)
+		got, err := w.WaitingBeyond(t.Context(), []ledger.Passed{{Key: w.Key(postledger.LaneBulk), After: ledger.Cursor{Due: 1}}})
+		must(t, err)
+		if len(slices.DeleteFunc(got.Keys, func(k ledger.ClaimKey) bool { return k.App != w.App.ID })) != 0 || got.Now == 0 {
+			t.Errorf("waiting %+v", got)
+		}
+	})
+
 	t.Run("an envelope is leased whole", func(t *testing.T) {
 		w := NewWorld(t, open)
 		w.Send([]string{"a@x.example", "b@x.example", "c@x.example"})
