@@ -47,7 +47,8 @@ type Health struct {
 	State string    `json:"state"`
 	Since time.Time `json:"since"`
 	// Reason is the failure that speaks for the state: its class, where it
-	// arose, and the hop's codes.
+	// arose, the hop's codes, and what was found where the hop said nothing,
+	// such as its certificate's fault.
 	Reason       string    `json:"reason"`
 	NextProbe    time.Time `json:"next_probe"`
 	FailedProbes int       `json:"failed_probes"`

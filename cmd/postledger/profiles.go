@@ -63,6 +63,8 @@ func profileState(p *client.Profile) string {
 		return "paused: " + p.Paused.Alarm
 	case p.Paused != nil:
 		return "paused: " + dash(p.Paused.Reason)
+	case p.Health != nil && p.Health.Reason != "":
+		return p.Health.State + ": " + p.Health.Reason
 	case p.Health != nil:
 		return p.Health.State
 	default:

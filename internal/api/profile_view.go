@@ -53,7 +53,7 @@ type pausedView struct {
 type healthState struct {
 	State        string    `json:"state" doc:"up, down or paused."`
 	Since        time.Time `json:"since,omitzero"`
-	Reason       string    `json:"reason,omitempty" doc:"The failure that speaks for the state: its class, where it arose, and the hop's codes."`
+	Reason       string    `json:"reason,omitempty" doc:"The failure that speaks for the state: its class, where it arose, the hop's codes, and what was found where the hop said nothing, such as its certificate's fault."`
 	NextProbe    time.Time `json:"next_probe,omitzero"`
 	FailedProbes int       `json:"failed_probes,omitempty"`
 }
@@ -77,10 +77,7 @@ func (s *server) viewProfile(p *postledger.Profile, b ledger.Backlog) profileVie
 	}
 	if h, ok := s.Profiles.Health(p.ID); ok && p.RemovedAt.IsZero() {
 		v.Health = &healthState{
-			State: h.State.String(), Since: h.Since, NextProbe: h.NextProbe, FailedProbes: h.FailedProbes,
-		}
-		if h.Reason != (postledger.Outcome{}) {
-			v.Health.Reason = h.Reason.String() // without the hop's text, which may hold an address
+			State: h.State.String(), Since: h.Since, Reason: h.Why(), NextProbe: h.NextProbe, FailedProbes: h.FailedProbes,
 		}
 	}
 	return v

@@ -228,7 +228,7 @@ func (w *Worker) healthChanged(p postledger.Profile, s health.Snapshot) {
 	w.c.Observer.Health(p.Name, s.State.String())
 	switch s.State {
 	case health.Down:
-		w.c.Log.Warn("profile is down", slog.String("profile", p.Name), slog.String("outcome", s.Reason.String()), slog.Time("next_probe", s.NextProbe))
+		w.c.Log.Warn("profile is down", slog.String("profile", p.Name), slog.String("outcome", s.Why()), slog.Time("next_probe", s.NextProbe))
 	case health.Paused:
 		w.c.Log.Error("profile is paused with an alarm", slog.String("profile", p.Name), slog.String("alarm", s.Alarm))
 		w.recordPause(p.ID, s.Alarm)

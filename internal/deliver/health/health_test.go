@@ -115,6 +115,26 @@ func TestRefusedCredentialsPauseBesideSuccesses(t *testing.T) {
 	}
 }
 
+// What was found without an answer is told, and what the hop said is not: that may
+// hold an address.
+func TestWhyAProfileIsDown(t *testing.T) {
+	h := health.New(start)
+	if why := h.Snapshot().Why(); why != "" {
+		t.Errorf("a profile that is up says %q", why)
+	}
+	fault := postledger.Outcome{Class: postledger.OutcomeUnavailable, Phase: postledger.PhaseStartTLS, Text: "TLS handshake failed: x509: certificate has expired"}
+	h.Observe(after(time.Second), h.Start(), fault)
+	if why := h.Snapshot().Why(); why != "unavailable at starttls: TLS handshake failed: x509: certificate has expired" {
+		t.Errorf("a certificate's fault is told as %q", why)
+	}
+	h.StartProbe(after(time.Minute))
+	said := postledger.Outcome{Class: postledger.OutcomeUnavailable, Phase: postledger.PhaseGreeting, Code: 421, Text: "mira@rcpt.example is busy"}
+	h.Probed(after(2*time.Minute), said)
+	if why := h.Snapshot().Why(); why != "unavailable at greeting 421" {
+		t.Errorf("a reply is told as %q", why)
+	}
+}
+
 func TestProbesDoubleToAMinute(t *testing.T) {
 	h := down(t)
 	due := start
