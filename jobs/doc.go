@@ -14,8 +14,8 @@
 //	drain     moves rows into the hot set; one in the fleet, by a lease
 //	schedules make jobs by the clock; one run in the fleet
 //
-// The package itself needs the standard library only: who uses the memory driver
-// does not link a Redis client.
+// The package itself needs the standard library and a parser of cron expressions:
+// who uses the memory driver does not link a Redis client.
 //
 // # A job's way
 //

@@ -165,6 +165,15 @@ type Backlog struct {
 	Quarantined int64
 }
 
+// Rows counts the rows that are buffered, due or not.
+func (b Backlog) Rows() int64 {
+	n := b.Scheduled
+	for _, waiting := range b.Buffered {
+		n += waiting
+	}
+	return n
+}
+
 // Query filters rows; empty fields do not.
 type Query struct {
 	State   State

@@ -36,7 +36,8 @@ type Schedules interface {
 	ListSchedules(ctx context.Context) ([]Schedule, error)
 	// DueSchedules are enabled and due, the longest due first.
 	DueSchedules(ctx context.Context, limit int) ([]Schedule, error)
-	// AdvanceSchedule moves NextAt from one moment to another and sets LastAt,
-	// if nobody else did: it is false then.
-	AdvanceSchedule(ctx context.Context, name string, from, to time.Time) (bool, error)
+	// FireSchedule moves NextAt from one moment to another, sets LastAt to at and
+	// inserts the job, in one transaction, if the schedule is enabled and nobody
+	// else did: it is false then. A schedule's moment makes one job in the fleet.
+	FireSchedule(ctx context.Context, name string, from, at, to time.Time, job Insertion) (bool, error)
 }

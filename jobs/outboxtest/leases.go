@@ -131,10 +131,10 @@ func schedules(t *testing.T, s Store) {
 	}
 }
 
-func schedulesAdvanceOnce(t *testing.T, s Store) {
+func schedulesFireOnce(t *testing.T, s Store) {
 	ctx := context.Background()
-	from := now().Add(-time.Minute)
-	to := from.Add(time.Hour)
+	from := now().Add(-time.Hour)
+	at, to := from.Add(30*time.Minute), from.Add(2*time.Hour)
 	if err := s.SaveSchedule(ctx, jobs.Schedule{Name: "a", Spec: "@hourly", Enabled: true, Handler: "h", NextAt: from}); err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +143,9 @@ func schedulesAdvanceOnce(t *testing.T, s Store) {
 		runs atomic.Int32
 	)
 	for range 8 {
+		entry := job(durable)
 		wg.Go(func() {
-			ok, err := s.AdvanceSchedule(ctx, "a", from, to)
+			ok, err := s.FireSchedule(ctx, "a", from, at, to, jobs.Insertion{Entry: entry})
 			if err != nil {
 				t.Error(err)
 			}
@@ -155,7 +156,18 @@ func schedulesAdvanceOnce(t *testing.T, s Store) {
 	}
 	wg.Wait()
 	got, err := s.GetSchedule(ctx, "a")
-	if err != nil || runs.Load() != 1 || !got.NextAt.Equal(to) || !got.LastAt.Equal(from) {
-		t.Errorf("%d advanced it to %+v (%v)", runs.Load(), got, err)
+	if err != nil || runs.Load() != 1 || !got.NextAt.Equal(to) || !got.LastAt.Equal(at) {
+		t.Errorf("%d fired it, and it is %+v (%v)", runs.Load(), got, err)
+	}
+	if rows := waiting(t, s, fastPlain); len(rows) != 1 {
+		t.Errorf("it made %d jobs", len(rows))
+	}
+
+	off := jobs.Schedule{Name: "off", Spec: "@hourly", Handler: "h", NextAt: from}
+	if err := s.SaveSchedule(ctx, off); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.FireSchedule(ctx, "off", from, at, to, jobs.Insertion{Entry: job()}); ok || err != nil {
+		t.Errorf("a schedule that is off fired: %v, %v", ok, err)
 	}
 }

@@ -53,7 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"a lease under another clock":                      aLeaseUnderAnotherClock,
 		"leases have one owner":                            leasesHaveOneOwner,
 		"schedules":                                        schedules,
-		"schedules advance once":                           schedulesAdvanceOnce,
+		"schedules fire once":                              schedulesFireOnce,
 		"movers and removers at once":                      moversAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,10 +78,21 @@ func (b *Box) schedules(ctx context.Context, which string, args ...any) ([]jobs.
 	return found, nil
 }
 
-// AdvanceSchedule implements jobs.Schedules.
-func (b *Box) AdvanceSchedule(ctx context.Context, name string, from, to time.Time) (bool, error) {
-	n, err := b.some(ctx, "advance schedule",
-		"UPDATE job_schedules SET next_at = ?, last_at = ? WHERE name = ? AND next_at = ? AND enabled = 1",
-		Micros(to), Micros(from), name, Micros(from))
-	return n == 1, err
+// FireSchedule implements jobs.Schedules.
+func (b *Box) FireSchedule(ctx context.Context, name string, from, at, to time.Time, job jobs.Insertion) (fired bool, err error) {
+	plan := planInsert([]jobs.Insertion{job}, time.Now())
+	err = b.write(ctx, "fire a schedule", func(s *session) error {
+		n, err := s.exec("UPDATE job_schedules SET next_at = ?, last_at = ? WHERE name = ? AND next_at = ? AND enabled = 1",
+			Micros(to), Micros(at), name, Micros(from))
+		if fired = err == nil && n == 1; !fired {
+			return err
+		}
+		for _, part := range plan.parts() {
+			if err := s.insert(part.rows, part.conflict, map[jobs.ID]int64{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fired, err
 }
