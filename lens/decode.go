@@ -1,0 +1,191 @@
+package lens
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postledger/postledger/lens/catalogue"
+)
+
+// decode turns what a driver gave for dialect.read into a value of a [Row]. What
+// is no value of the column's kind is nil, as it is for every comparison.
+func decode(c *catalogue.Column, raw any) (any, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	if b, isBytes := raw.([]byte); isBytes {
+		if c.Kind == catalogue.Bytes {
+			return slices.Clone(b), nil // the driver may use it again
+		}
+		raw = string(b)
+	}
+	switch c.Kind {
+	case catalogue.Bool:
+		return decodeBool(c, raw)
+	case catalogue.Int, catalogue.BigInt, catalogue.Decimal:
+		return decodeNumber(c, raw)
+	case catalogue.Float:
+		return decodeFloat(c, raw)
+	}
+	text, isText := raw.(string)
+	if !isText {
+		return nil, undecodable(c, raw)
+	}
+	switch c.Kind {
+	case catalogue.Text, catalogue.Enum:
+		return text, nil
+	case catalogue.UUID:
+		if id, ok := parseUUID(text); ok {
+			return id, nil
+		}
+		return nil, nil
+	case catalogue.Bytes:
+		return []byte(text), nil
+	case catalogue.Date, catalogue.Time, catalogue.Timestamp, catalogue.TimestampTZ:
+		return decodeMoment(c, text), nil
+	case catalogue.JSON:
+		return decodeJSON(text), nil
+	case catalogue.Array:
+		return decodeArray(c, text)
+	}
+	return nil, undecodable(c, raw)
+}
+
+func undecodable(c *catalogue.Column, raw any) error {
+	return fmt.Errorf("the driver gave %T for field %s (%s)", raw, c.Name, c.Kind)
+}
+
+func decodeBool(c *catalogue.Column, raw any) (any, error) {
+	switch v := raw.(type) {
+	case bool:
+		return v, nil
+	case int64:
+		return v != 0, nil
+	case string:
+		return v != "0", nil
+	}
+	return nil, undecodable(c, raw)
+}
+
+// decodeNumber keeps the digits as the database writes them.
+func decodeNumber(c *catalogue.Column, raw any) (any, error) {
+	var text string
+	switch v := raw.(type) {
+	case int64:
+		if c.Kind == catalogue.Int {
+			return v, nil
+		}
+		text = strconv.FormatInt(v, 10)
+	case uint64:
+		text = strconv.FormatUint(v, 10)
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, nil
+		}
+		text = strconv.FormatFloat(v, 'f', -1, 64)
+	case string:
+		text = v
+	default:
+		return nil, undecodable(c, raw)
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r != '-' && r != '.' && (r < '0' || r > '9') }) {
+		return nil, nil // NaN and infinities
+	}
+	if c.Kind == catalogue.Int {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, undecodable(c, raw)
+		}
+		return n, nil
+	}
+	return text, nil
+}
+
+func decodeFloat(c *catalogue.Column, raw any) (any, error) {
+	var f float64
+	switch v := raw.(type) {
+	case float64:
+		f = v
+	case string:
+		parsed, err := strconv.ParseFloat(v, 64)
+		if err != nil {
+			return nil, undecodable(c, raw)
+		}
+		f = parsed
+	default:
+		return nil, undecodable(c, raw)
+	}
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil, nil
+	}
+	return f, nil
+}
+
+func decodeMoment(c *catalogue.Column, text string) any {
+	form := map[catalogue.Kind]string{
+		catalogue.Date: dateForm, catalogue.Time: timeForm,
+		catalogue.Timestamp: "2006-01-02 15:04:05.999999", catalogue.TimestampTZ: "2006-01-02 15:04:05.999999",
+	}[c.Kind]
+	t, err := time.Parse(form, text)
+	switch {
+	case err != nil, c.Kind != catalogue.Time && t.Year() < 1:
+		return nil
+	case c.Kind == catalogue.Date || c.Kind == catalogue.Time:
+		return t.Format(form)
+	}
+	return t
+}
+
+// decodeJSON keeps numbers as they are written. JSON's null is null.
+func decodeJSON(text string) any {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		return nil
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return v
+}
+
+// decodeArray reads the JSON that PostgreSQL made of an array. Arrays of several
+// dimensions are no values.
+func decodeArray(c *catalogue.Column, text string) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.UseNumber()
+	var list []any
+	if err := decoder.Decode(&list); err != nil {
+		return nil, fmt.Errorf("read array %s: %w", c.Name, err)
+	}
+	element := &catalogue.Column{Name: c.Name, Kind: c.Element}
+	for i, v := range list {
+		switch v := v.(type) {
+		case nil:
+		case []any:
+			return nil, nil
+		case json.Number:
+			one, err := decode(element, string(v))
+			if err != nil {
+				return nil, err
+			}
+			list[i] = one
+		default:
+			one, err := decode(element, v)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = one
+		}
+	}
+	return list, nil
+}
