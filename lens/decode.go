@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +22,7 @@ func decode(c *catalogue.Column, raw any) (any, error) {
 	}
 	if b, isBytes := raw.([]byte); isBytes {
 		if c.Kind == catalogue.Bytes {
-			return slices.Clone(b), nil // the driver may use it again
+			return append([]byte{}, b...), nil // the driver may use its own again
 		}
 		raw = string(b)
 	}
