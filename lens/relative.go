@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	relativeForm = regexp.MustCompile(`^now((?:[+-][0-9]{1,6}(?:s|m|h|d|w|mo|y)){0,4})(?:/(d|w|mo|y))?$`)
-	relativeStep = regexp.MustCompile(`([+-][0-9]+)(s|m|h|d|w|mo|y)`)
+	relativeForm = regexp.MustCompile(`^now((?:[+-][0-9]{1,6}(?:s|mo|m|h|d|w|y)){0,4})(?:/(d|w|mo|y))?$`)
+	relativeStep = regexp.MustCompile(`([+-][0-9]+)(s|mo|m|h|d|w|y)`) // mo before m: the first that fits is taken
 )
 
 // relative reads now, now-30d, now+2h, now-1mo/mo: steps are taken from left to
