@@ -92,7 +92,6 @@ func (w *world) drawLeaf(rt *rapid.T, table string) lens.Condition {
 				compare.Path = append(compare.Path, lens.Step{Index: step, IsIndex: true})
 			}
 		}
-		_, text = literals[0].(string)
 		ops = append(ops, lens.IsNull)
 		if first := rapid.SampledFrom(literals).Draw(rt, "sort"); first != true && first != false {
 			ops = append(ops, lens.Lt, lens.Lte, lens.Gt, lens.Gte, lens.Between)
