@@ -40,12 +40,13 @@ local function join(lane)
 	end
 end
 
--- known answers for a job whose id the set holds.
-local function known(id, rec)
+-- known answers for a job whose id the set holds: behind, when it is another
+-- revision.
+local function known(id, rec, behind)
 	local old = call('HGET', JOB, id)
 	if not old then return nil end
 	if sub(old, 20, 27) == sub(rec, 20, 27) then return 'D' end
-	return 'W'
+	return behind
 end
 
 -- replace takes out the job that waits under a key, for a newer one. It tells
@@ -81,16 +82,16 @@ for i = first, #ARGV, 2 do
 	local durable = floor(bits / 2) % 2 == 1
 	local group, hk = group_of(rec), keyed(rec)
 	local scope = lane .. group
+	-- Without a row of its own a job gets one, to wait there.
+	local behind = (drain or durable) and 'W' or 'S'
 	local v, old
 
 	if hk then
-		v = known(id, rec)
+		v = known(id, rec, behind)
 		if not v then
 			old = call('HGET', KEY, 'w' .. hk)
-			if old and (durable or sub(old, 18, 18) == '1') then v = 'W' end
+			if old and (durable or sub(old, 18, 18) == '1') then v = behind end
 		end
-		-- Without a row of its own it gets one, to wait there.
-		if v == 'W' and not (drain or durable) then v = 'S' end
 	end
 	if not v then
 		local cause
@@ -119,11 +120,16 @@ for i = first, #ARGV, 2 do
 			end
 		end
 		if v ~= 'A' then
-			v = known(id, rec) or v
-			if v == 'S' and cause then flags[cause] = raise(cause, now) end
-			if cause and drain and v ~= 'D' then stopped[cause] = true end
+			local there = known(id, rec, behind)
+			if there then
+				v = there
+			elseif cause and drain then
+				stopped[cause] = true
+			elseif cause then
+				flags[cause] = raise(cause, now)
+			end
 		elseif call('HSETNX', JOB, id, rec) == 0 then
-			v = known(id, rec)
+			v = known(id, rec, behind)
 		end
 	end
 

@@ -22,21 +22,21 @@ func (s *Set) Take(ctx context.Context, take jobs.Take) ([]*jobs.Held, error) {
 		return nil, err
 	}
 	deadline := time.Now().Add(take.Wait)
-	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
-		held, err := s.take(ctx, take)
+	for pause := firstPoll; ctx.Err() == nil; pause = min(2*pause, lastPoll) {
+		// A call that was sent is waited for, as long as the client's own timeouts
+		// are: an answer thrown away leaves leases that nobody holds.
+		held, err := s.take(context.WithoutCancel(ctx), take)
 		if len(held) > 0 {
 			return held, nil
-		}
-		if ctx.Err() != nil {
-			return nil, nil
 		}
 		if err != nil {
 			return nil, unavailable("take jobs", err)
 		}
 		if !wait(ctx, min(pause, time.Until(deadline))) {
-			return nil, nil
+			break
 		}
 	}
+	return nil, nil
 }
 
 // wait tells whether there is reason to look again.
