@@ -93,6 +93,7 @@ func (b *bench) singles(p place, name string, waiting int) ([][]float64, error) 
 	if waiting > 0 && bulk >= int64(waiting) {
 		return nil, fmt.Errorf("all %d bulk messages had been sent before the end", waiting)
 	}
+	b.figures.tell("p50 of an immediate message's acceptance, "+name, middle(s.accepted), "ms")
 	if waiting > 0 {
 		b.figures.tell("bulk mail beside immediate messages", float64(bulk)/s.took.Seconds(), "/s")
 	}
@@ -108,7 +109,9 @@ type sender struct {
 
 	mu    sync.Mutex
 	begun map[string]time.Time // by recipient
-	fault error
+	// accepted is how long each answer took, in ms, the warm-up's too.
+	accepted []float64
+	fault    error
 }
 
 func (s *sender) send(windows int) ([][]float64, error) {
@@ -176,6 +179,7 @@ func (s *sender) post(c *http.Client, i int) error {
 	}
 	s.mu.Lock()
 	s.begun[to] = began
+	s.accepted = append(s.accepted, float64(time.Since(began))/float64(time.Millisecond))
 	s.mu.Unlock()
 	return err
 }
