@@ -11,7 +11,9 @@ import (
 type options struct {
 	n, accepts, pairs int
 	// behind is how many deliveries the late ones stand behind.
-	behind        int
+	behind int
+	// many is how many a server has delivered when its memory is looked at.
+	many          int
 	full          bool
 	out, profiles string
 	only          string
@@ -30,10 +32,11 @@ func main() {
 	flag.IntVar(&o.accepts, "accepts", 2_500, "requests of one accept run")
 	flag.IntVar(&o.pairs, "pairs", 7, "pairs of runs")
 	flag.IntVar(&o.behind, "behind", 20_000, "deliveries that the late ones of -only fair stand behind")
+	flag.IntVar(&o.many, "many", 300_000, "messages of a memory run")
 	flag.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	flag.StringVar(&o.profiles, "profiles", "", "directory for CPU profiles of the last pair")
 	flag.StringVar(&o.only, "only", "", "measure only these, with commas between: "+sectionNames())
-	flag.BoolVar(&o.full, "full", false, "100,000 messages a run and behind, 10,000 requests, and memory after 300,000: hours, not minutes")
+	flag.BoolVar(&o.full, "full", false, "100,000 messages a run and behind, 10,000 requests, and memory: hours, not minutes")
 	short := flag.Bool("short", false, "three small pairs: shows that it works, and little more")
 	flag.Parse()
 	if *short {
@@ -42,7 +45,7 @@ func main() {
 	if o.full {
 		o.n, o.accepts, o.behind = 100_000, 10_000, 100_000
 	}
-	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 || o.behind < 100 {
+	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 || o.behind < 100 || o.many < 100 {
 		flag.Usage()
 		os.Exit(2)
 	}

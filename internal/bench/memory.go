@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// manyMessages is how many a server has delivered when its memory is looked at.
-const manyMessages = 300_000
-
 // memory lets a whole server deliver a large backlog, on each database.
 func (b *bench) memory() error {
 	for _, on := range []struct {
@@ -22,20 +19,20 @@ func (b *bench) memory() error {
 				return err
 			}
 		}
-		name := "a server with 300,000 messages: " + on.name
+		name := fmt.Sprintf("a server with %d messages: %s", b.o.many, on.name)
 		r, err := b.serveAll(url, b.bulkJob("large-"+on.name))
 		if err != nil {
 			return err
 		}
-		b.figures.add(name, manyMessages, r)
-		b.figures.peak("memory of a server after 300,000 messages, "+on.name, name, on.mebibytes)
+		b.figures.add(name, b.o.many, r)
+		b.figures.peak(fmt.Sprintf("memory of a server after %d messages, %s", b.o.many, on.name), name, on.mebibytes)
 	}
 	return nil
 }
 
 // serveAll fills a database and lets a server empty it.
 func (b *bench) serveAll(url string, j job) (r result, err error) {
-	j.URL, j.N = url, manyMessages
+	j.URL, j.N = url, b.o.many
 	p, err := run("prepare", j)
 	if err != nil {
 		return r, err
@@ -53,7 +50,7 @@ func (b *bench) serveAll(url string, j job) (r result, err error) {
 		return r, err
 	}
 	began := time.Now()
-	if err := b.s.sink.await(before.Messages+manyMessages, 10*time.Minute); err != nil {
+	if err := b.s.sink.await(before.Messages+int64(j.N), 10*time.Minute); err != nil {
 		return r, fmt.Errorf("%w; %w", err, server.end())
 	}
 	took := time.Since(began)

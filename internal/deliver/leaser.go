@@ -115,17 +115,23 @@ func (w *Worker) leaseOnce() bool {
 	}
 	w.c.Kill("lease_committed")
 	took := time.Since(began)
-	var all []*envelope
+	var all [2][]*envelope
 	any := false
 	for i := range claimed {
-		all = append(all, w.take(wants[i], &claimed[i], began, era)...)
+		ln := laneOf(wants[i].Key.Lane)
+		all[ln] = append(all[ln], w.take(wants[i], &claimed[i], began, era)...)
 		if n := len(claimed[i].Leased); n > 0 {
 			any = true
 			w.c.Observer.Leased(wants[i].Key.Lane, n, took)
 		}
 	}
-	loaded := w.load(ctx, all)
-	w.enqueue(all)
+	// Immediate mail leaves before bulk's bodies are read, which may be many
+	// megabytes.
+	loaded := true
+	for _, ln := range []lane{immediate, bulk} {
+		loaded = w.load(ctx, all[ln]) && loaded
+		w.enqueue(all[ln])
+	}
 	if !loaded {
 		// What was leased goes back and would be leased again at once.
 		w.pause(time.Second)
@@ -240,8 +246,8 @@ func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time, e
 	return out
 }
 
-// load reads the messages of a round, all in one query; it reports whether that
-// went well.
+// load reads the messages of a round's lane, all in one query; it reports
+// whether that went well.
 func (w *Worker) load(ctx context.Context, all []*envelope) bool {
 	if len(all) == 0 {
 		return true
