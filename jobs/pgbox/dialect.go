@@ -62,15 +62,15 @@ func (dialect) Returning() bool { return true }
 
 // The inner rows are locked, so that the condition holds for what is changed.
 func (dialect) UpdateSome(set, where, order string) string {
-	return "UPDATE job_outbox SET " + set + " WHERE place IN (" + some(where, order) + ")"
+	return "UPDATE job_outbox SET " + set + " WHERE id IN (" + some(where, order) + ")"
 }
 
 func (dialect) DeleteSome(where, order string) string {
-	return "DELETE FROM job_outbox WHERE place IN (" + some(where, order) + ")"
+	return "DELETE FROM job_outbox WHERE id IN (" + some(where, order) + ")"
 }
 
 func some(where, order string) string {
-	return "SELECT place FROM job_outbox WHERE " + where + " ORDER BY " + order + " LIMIT ? FOR UPDATE SKIP LOCKED"
+	return "SELECT id FROM job_outbox WHERE " + where + " ORDER BY " + order + " LIMIT ? FOR UPDATE SKIP LOCKED"
 }
 
 func (d dialect) AcquireLease() string {

@@ -5,8 +5,7 @@
 // # The table
 //
 // job_outbox holds a row for each job. Its column place is the order in which
-// rows were written and its primary key, so that neither an insert nor the oldest
-// rows are far apart on disk. The state is a number:
+// rows were written. The state is a number:
 //
 //	0 waiting      buffered and due
 //	1 scheduled    buffered and due later, by run_at

@@ -126,10 +126,17 @@ func (s *session) one(query string, args []any, into ...any) error {
 	return err
 }
 
+// AdmittedQuery is the statement of AdmittedBefore: after, age, limit. The rows
+// are sorted, not read in the order of an index on place: there are as many as the
+// hot set holds, and all others lie between them.
+func AdmittedQuery(d Dialect) string {
+	return `SELECT ` + readColumns + ` FROM job_outbox
+		WHERE state = 2 AND place > ? AND changed_at <= ` + d.Now() + ` - ? ORDER BY place + 0 LIMIT ?`
+}
+
 // AdmittedBefore implements jobs.OutboxRows.
 func (b *Box) AdmittedBefore(ctx context.Context, age time.Duration, after int64, limit int) ([]jobs.Row, error) {
-	rows, err := b.reader(ctx).collect(`SELECT `+readColumns+` FROM job_outbox
-		WHERE state = 2 AND place > ? AND changed_at <= `+b.d.Now()+` - ? ORDER BY place LIMIT ?`,
+	rows, err := b.reader(ctx).collect(AdmittedQuery(b.d),
 		[]any{after, age.Microseconds(), limit}, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read admitted jobs: %w", err)
@@ -137,7 +144,7 @@ func (b *Box) AdmittedBefore(ctx context.Context, age time.Duration, after int64
 	return rows, nil
 }
 
-// BacklogQuery is the statement of Backlog: each part of it reads an index from
+// BacklogQuery is the statement of Backlog: each part of it can read an index from
 // end to end, and no row.
 func BacklogQuery(d Dialect) string {
 	return `SELECT state, lane, n, oldest, ` + d.Now() + ` FROM (

@@ -32,7 +32,7 @@ func (b *Box) Rebuffer(ctx context.Context, refs []jobs.Ref) (n int, err error) 
 // RebufferEpoch implements jobs.OutboxRows.
 func (b *Box) RebufferEpoch(ctx context.Context, epoch string, limit int) (int, error) {
 	var refs []jobs.Ref
-	err := b.reader(ctx).each(`SELECT id, rev FROM job_outbox WHERE state = 2 AND epoch <> ? ORDER BY place LIMIT ?`,
+	err := b.reader(ctx).each(`SELECT id, rev FROM job_outbox WHERE state = 2 AND epoch <> ? LIMIT ?`,
 		[]any{epoch, limit}, func(rows *sql.Rows) (bool, error) {
 			var ref jobs.Ref
 			err := rows.Scan(&ref.ID, &ref.Rev)
