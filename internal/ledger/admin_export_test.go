@@ -80,10 +80,8 @@ func (l *Ledger) ExplainList(ctx context.Context, messages bool, f Filter, p Pag
 		at := place{major: lastID, id: lastID}
 		var err error
 		switch {
-		case messages && f.byRecipient():
-			_, _, err = t.messagesByRecipient(ctx, &f, at, p)
 		case messages:
-			_, _, err = t.messagesByPlan(ctx, &f, at, p)
+			_, _, err = t.readMessages(ctx, &f, at, p)
 		case f.byMessages():
 			_, _, err = t.deliveriesByMessages(ctx, &f, at, p)
 		default:

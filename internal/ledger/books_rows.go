@@ -12,8 +12,8 @@ func messageBooks(ctx context.Context, t *tx, r *Report) error {
 		if err := t.differIDs(ctx, r, DiffRecipients, `SELECT m.id FROM messages m LEFT JOIN (
 				SELECT message_id, count(*) AS n, sum(CASE WHEN status IN ('queued', 'sending') THEN 1 ELSE 0 END) AS open
 				FROM deliveries WHERE message_id > ? AND message_id <= ? GROUP BY message_id) d ON d.message_id = m.id
-			WHERE m.id > ? AND m.id <= ? AND (m.recipients <> coalesce(d.n, 0) OR m.unsettled <> coalesce(d.open, 0)
-				OR (m.settled_at IS NULL) <> (m.unsettled > 0))`, lo, hi, lo, hi); err != nil {
+			WHERE m.id > ? AND m.id <= ? AND (m.recipients <> coalesce(d.n, 0) OR m.unsettled < coalesce(d.open, 0)
+				OR (m.settled_at IS NOT NULL AND coalesce(d.open, 0) > 0))`, lo, hi, lo, hi); err != nil {
 			return err
 		}
 		if err := t.differIDs(ctx, r, DiffRecipients, `SELECT d.id FROM deliveries d WHERE d.message_id > ? AND d.message_id <= ?

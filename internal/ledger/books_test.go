@@ -26,3 +26,7 @@ func TestBooks(t *testing.T) {
 func TestRetention(t *testing.T) {
 	bothDatabases(t, func(t *testing.T, open ledgertest.Opener) { ledgertest.Retention(t, open, exec) })
 }
+
+func TestEarlierBinary(t *testing.T) {
+	bothDatabases(t, func(t *testing.T, open ledgertest.Opener) { ledgertest.Earlier(t, open, exec) })
+}

@@ -49,6 +49,7 @@ func (l *Ledger) MessageByID(ctx context.Context, app, id postledger.ID) (Messag
 		}, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.message_id = ? ORDER BY d.position LIMIT ?`, id, MaxPage); err != nil {
 			return err
 		}
+		settledWith(&v.Message, v.Deliveries)
 		v.Summary = Summarize(v.Deliveries)
 		v.Events, err = t.events(ctx, ids)
 		return err

@@ -45,11 +45,7 @@ func (l *Ledger) listMessages(ctx context.Context, f Filter, p Paging) (Page[pos
 		return out, err
 	}
 	err = l.listing(ctx, func(ctx context.Context, t *tx) error {
-		read := t.messagesByPlan
-		if f.byRecipient() {
-			read = t.messagesByRecipient
-		}
-		got, total, err := read(ctx, &f, at, p)
+		got, total, err := t.readMessages(ctx, &f, at, p)
 		if err != nil {
 			return err
 		}
@@ -58,6 +54,18 @@ func (l *Ledger) listMessages(ctx context.Context, f Filter, p Paging) (Page[pos
 		return nil
 	})
 	return out, err
+}
+
+func (t *tx) readMessages(ctx context.Context, f *Filter, at place, p Paging) (found[postledger.Message], *Total, error) {
+	read := t.messagesByPlan
+	if f.byRecipient() {
+		read = t.messagesByRecipient
+	}
+	got, total, err := read(ctx, f, at, p)
+	if err != nil {
+		return got, nil, err
+	}
+	return got, total, t.fillSettled(ctx, got.rows)
 }
 
 // byRecipient: nothing narrower than the recipient is asked for.

@@ -30,9 +30,11 @@ type VisibleRecipient struct {
 	Address string
 }
 
+// messageColumns are a message's row. When it was settled stands with its
+// deliveries (settled.go).
 const messageColumns = `m.id, m.app_id, m.api_key_id, m.request_id, m.profile_id, m.profile_name, m.tenant, m.locale, m.lane,
 	m.batch_id, m.ref_scope, m.ref_id, m.category, m.subject, m.header_message_id, m.size_bytes, m.recipients,
-	m.actor_type, m.actor_id, m.actor_name, m.send_at, m.expires_at, m.created_at, m.settled_at, m.content_purged_at, m.resend_of`
+	m.actor_type, m.actor_id, m.actor_name, m.send_at, m.expires_at, m.created_at, m.content_purged_at, m.resend_of`
 
 // messageDest is where messageColumns scan to.
 func messageDest(m *postledger.Message) []any {
@@ -49,7 +51,6 @@ func messageDest(m *postledger.Message) []any {
 		timeColumn{&m.SendAt},
 		timeColumn{&m.ExpiresAt},
 		timeColumn{&m.CreatedAt},
-		timeColumn{&m.SettledAt},
 		timeColumn{&m.ContentPurgedAt},
 		idColumn{&m.ResendOf},
 	}

@@ -44,16 +44,21 @@ func (l *Ledger) PurgeContent(ctx context.Context, before time.Time, after postl
 		}
 		// Contents that are left are few before the purge's edge: those that
 		// must stay. So the walk over them is short, unlike one over messages.
-		found, err := t.purgeable(ctx, `SELECT m.id, m.recipients, m.created_at, m.settled_at, `+mayMove+`
+		found, err := t.purgeable(ctx, `SELECT m.id, m.recipients, m.created_at, `+settledAt+`, `+mayMove+`
 			FROM message_contents c JOIN messages m ON m.id = c.message_id
 			WHERE c.message_id > ? AND c.message_id < ? ORDER BY c.message_id LIMIT ?`, now, before, after, limit, &out)
 		if err != nil || len(found) == 0 {
 			return err
 		}
 		where, args := t.anyOf("id", found)
-		// A delivery that is sent again meanwhile makes its message unsettled;
-		// the message's lock decides who was first.
-		found, err = t.ids(ctx, `SELECT id FROM messages WHERE `+where+` AND settled_at IS NOT NULL ORDER BY id`+t.forUpdate(), args...)
+		// A delivery that is sent again meanwhile opens its message: the
+		// message's lock decides who was first, and a statement that begins
+		// under it sees what came before.
+		if _, err = t.ids(ctx, `SELECT id FROM messages WHERE `+where+` ORDER BY id`+t.forUpdate(), args...); err != nil {
+			return err
+		}
+		where, args = t.anyOf("m.id", found)
+		found, err = t.ids(ctx, `SELECT m.id FROM messages m WHERE `+where+` AND `+settledAt+` < ? ORDER BY m.id`, append(args, micros(before))...)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -169,7 +174,7 @@ func (l *Ledger) Lag(ctx context.Context, r RetentionSettings) (RetentionLag, er
 		edge := now - (time.Duration(q.days) * 24 * time.Hour).Microseconds()
 		var oldest sql.NullInt64
 		if err := t.row(ctx, []any{&oldest}, `SELECT min(settled_at) FROM (
-				SELECT m.settled_at, `+mayMove+` AS moves FROM `+q.from+` LIMIT ?) m
+				SELECT `+settledAt+` AS settled_at, `+mayMove+` AS moves FROM `+q.from+` LIMIT ?) m
 			WHERE settled_at < ? AND NOT moves`, now, lagProbe, edge); err != nil {
 			return out, fmt.Errorf("read retention lag: %w", err)
 		}

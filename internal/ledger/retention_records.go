@@ -24,16 +24,16 @@ func (l *Ledger) PurgeRecords(ctx context.Context, before time.Time, after postl
 		if err != nil {
 			return err
 		}
-		found, err := t.purgeable(ctx, `SELECT m.id, m.recipients, m.created_at, m.settled_at, `+mayMove+`
+		found, err := t.purgeable(ctx, `SELECT m.id, m.recipients, m.created_at, `+settledAt+`, `+mayMove+`
 			FROM messages m WHERE m.id > ? AND m.id < ? ORDER BY m.id LIMIT ?`, now, before, after, limit, &out)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		rows, err := t.lockRemoval(ctx, found, now)
+		rows, err := t.lockRemoval(ctx, found, micros(before), now)
 		if err != nil {
 			return err
 		}
-		messages, err := t.lockMessages(ctx, found, rows, micros(before))
+		messages, err := t.lockMessages(ctx, found, rows)
 		if err != nil || len(messages) == 0 {
 			return err
 		}
@@ -54,7 +54,7 @@ type removal struct {
 }
 
 // lockRemoval locks the deliveries in the order that every transaction does.
-func (t *tx) lockRemoval(ctx context.Context, messages []postledger.ID, now int64) (map[postledger.ID][]removal, error) {
+func (t *tx) lockRemoval(ctx context.Context, messages []postledger.ID, before, now int64) (map[postledger.ID][]removal, error) {
 	out := make(map[postledger.ID][]removal, len(messages))
 	where, args := t.anyOf("message_id", messages)
 	err := t.each(ctx, func(rows *sql.Rows) error {
@@ -62,7 +62,7 @@ func (t *tx) lockRemoval(ctx context.Context, messages []postledger.ID, now int6
 		var settled, resolveBy int64
 		err := rows.Scan(&r.id, &r.message, &r.stat.app, &r.stat.profile, &r.stat.lane, &r.stat.status, &r.stat.reason, &settled, &resolveBy)
 		r.hour = settled / microsPerHour
-		r.stays = !r.stat.status.Settled() || (r.stat.status == postledger.StatusUnconfirmed && resolveBy > now)
+		r.stays = !r.stat.status.Settled() || settled >= before || (r.stat.status == postledger.StatusUnconfirmed && resolveBy > now)
 		out[r.message] = append(out[r.message], r)
 		return err
 	}, `SELECT id, message_id, app_id, profile_id, lane, status, reason, coalesce(settled_at, 0), coalesce(resolve_by, 0)
@@ -78,7 +78,7 @@ type removedMessage struct {
 }
 
 // lockMessages locks those messages whose deliveries all may go.
-func (t *tx) lockMessages(ctx context.Context, found []postledger.ID, rows map[postledger.ID][]removal, before int64) ([]removedMessage, error) {
+func (t *tx) lockMessages(ctx context.Context, found []postledger.ID, rows map[postledger.ID][]removal) ([]removedMessage, error) {
 	found = slices.DeleteFunc(found, func(id postledger.ID) bool {
 		return slices.ContainsFunc(rows[id], func(r removal) bool { return r.stays })
 	})
@@ -94,8 +94,7 @@ func (t *tx) lockMessages(ctx context.Context, found []postledger.ID, rows map[p
 		m.hour = created / microsPerHour
 		out = append(out, m)
 		return err
-	}, `SELECT id, app_id, profile_id, lane, created_at FROM messages WHERE `+where+` AND settled_at < ? ORDER BY id`+t.forUpdate(),
-		append(args, before)...)
+	}, `SELECT id, app_id, profile_id, lane, created_at FROM messages WHERE `+where+` ORDER BY id`+t.forUpdate(), args...)
 	return out, err
 }
 

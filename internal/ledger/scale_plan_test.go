@@ -62,21 +62,21 @@ var operations = []operation{
 		sqlite:   "(profile_id=? AND lane=? AND app_id=? AND (due_at,id)>(?,?)",
 	},
 	{
-		name: "settle", indexes: []string{"deliveries_pkey", "messages_pkey"},
+		name: "settle", indexes: []string{"deliveries_pkey"},
 		prepare: func(p *planned) func() {
 			ls := p.lease(postledger.LaneBulk)
 			return func() { p.settle(ls, postledger.MoverWorker, postledger.ID{}) }
 		},
 	},
 	{
-		name: "settle for a lost owner", indexes: []string{"deliveries_pkey", "messages_pkey"},
+		name: "settle for a lost owner", indexes: []string{"deliveries_pkey"},
 		prepare: func(p *planned) func() {
 			ls := p.lease(postledger.LaneBulk)
 			return func() { p.settle(ls, postledger.MoverRecovery, p.Worker.ID) }
 		},
 	},
 	{
-		name: "cancel what is queued", indexes: []string{"deliveries_pkey", "messages_pkey"},
+		name: "cancel what is queued", indexes: []string{"deliveries_pkey"},
 		prepare: func(p *planned) func() {
 			ids := p.fromTheEnd()
 			return func() { p.cancel(ids) }

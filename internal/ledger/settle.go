@@ -72,8 +72,7 @@ type Settled struct {
 	CreatedAt time.Time
 }
 
-// Settle writes settlements: states, messages' open counts, history and
-// counters of each together, in one transaction, or on PostgreSQL in two of
+// Settle writes settlements: states, history and counters of each together, in one transaction, or on PostgreSQL in two of
 // which each is whole. The answers are in the order of the settlements; one
 // that is refused changes nothing (invariant 3). No delivery may stand in it
 // twice.
@@ -299,18 +298,6 @@ func cancelReason(noted postledger.Reason) postledger.Reason {
 	return postledger.ReasonCanceledByApp
 }
 
-// messageDelta is how a message's count of open deliveries changes.
-func (c *change) messageDelta() int {
-	switch was, is := c.row.status.Settled(), c.to.Settled(); {
-	case !was && is:
-		return -1
-	case was && !is:
-		return 1
-	default:
-		return 0
-	}
-}
-
 type statKey struct {
 	app, profile postledger.ID
 	lane         postledger.Lane
@@ -343,26 +330,6 @@ func statDeltas(changes []change) ([]statKey, map[statKey]int64) {
 			cmp.Compare(a.status, b.status), cmp.Compare(a.reason, b.reason))
 	})
 	return keys, sums
-}
-
-// messageDeltas sums the changes of each message, sorted for the lock order.
-func messageDeltas(changes []change) ([]postledger.ID, []int32) {
-	sums := map[postledger.ID]int32{}
-	for i := range changes {
-		if d := changes[i].messageDelta(); d != 0 {
-			sums[changes[i].row.message] += int32(d)
-		}
-	}
-	ids := make([]postledger.ID, 0, len(sums))
-	for id := range sums {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, compareIDs)
-	deltas := make([]int32, len(ids))
-	for i, id := range ids {
-		deltas[i] = sums[id]
-	}
-	return ids, deltas
 }
 
 // refundCanceled gives back the quota of deliveries that were canceled while

@@ -7,11 +7,9 @@ import (
 // writeChangesPostgres queues all changes, with one statement a table, the counters last: their rows are shared by every settle of the hour.
 func writeChangesPostgres(t *tx, changes []change, now int64) {
 	updateDeliveriesPostgres(t, changes)
-	ids, deltas := messageDeltas(changes)
-	if len(ids) > 0 {
-		t.queue("update messages", nil, `UPDATE messages m SET unsettled = m.unsettled + u.delta,
-				settled_at = CASE WHEN m.unsettled + u.delta = 0 THEN $3::bigint END
-			FROM unnest($1::uuid[], $2::int[]) AS u(id, delta) WHERE m.id = u.id`, ids, deltas, now)
+	if ids, ns := reopened(changes); len(ids) > 0 {
+		t.queue("open messages", nil, `UPDATE messages m SET unsettled = m.unsettled + u.n, settled_at = NULL
+			FROM unnest($1::uuid[], $2::int[]) AS u(id, n) WHERE m.id = u.id`, ids, ns)
 	}
 	insertEventsPostgres(t, changes, now)
 	countSettledPostgres(t, changes, now)

@@ -58,8 +58,7 @@ func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, l
 }
 
 // queueSent queues the statement. Its parts run in the lock order, deliveries
-// by id, messages by id, counters: each waits for what it reads of the one
-// before. The arrays stand in subqueries so that the planner cannot count them
+// by id, then counters: these wait for what they sum up. The arrays stand in subqueries so that the planner cannot count them
 // and does not plan anew for each size.
 func queueSent(t *tx, plain []*Settlement, answer func(postledger.ID, Settled)) {
 	n := len(plain)
@@ -95,16 +94,9 @@ func queueSent(t *tx, plain []*Settlement, answer func(postledger.ID, Settled)) 
 				(SELECT $5::text[]), (SELECT $6::text[])) AS u(id, fence, kind, reason, response, provider_id)
 			WHERE t.id = u.id AND t.fence = u.fence AND t.status = 'sending'
 			RETURNING t.id, t.message_id, t.app_id, t.profile_id, t.lane, t.reason, t.created_at),
-		m AS (
-			UPDATE messages t SET unsettled = t.unsettled - s.n,
-				settled_at = CASE WHEN t.unsettled = s.n THEN now.us END
-			FROM now, (SELECT d.message_id, count(*)::int AS n FROM d GROUP BY d.message_id ORDER BY d.message_id) s
-			WHERE t.id = s.message_id
-			RETURNING 1),
 		c AS (
 			INSERT INTO stats_hours (hour, app_id, profile_id, lane, status, reason, n)
 			SELECT now.us / $7::bigint, d.app_id, d.profile_id, d.lane, 'sent', d.reason, count(*) FROM d, now
-			WHERE (SELECT count(*) FROM m) > 0
 			GROUP BY now.us, d.app_id, d.profile_id, d.lane, d.reason
 			ORDER BY d.app_id, d.profile_id, d.lane, d.reason
 			ON CONFLICT (hour, app_id, profile_id, lane, status, reason) DO UPDATE SET n = stats_hours.n + excluded.n)

@@ -27,12 +27,10 @@ func writeChangesSQLite(ctx context.Context, t *tx, changes []change, now int64)
 			}
 		}
 	}
-	ids, deltas := messageDeltas(changes)
+	ids, ns := reopened(changes)
 	for i, id := range ids {
-		if _, err := t.exec(ctx, `UPDATE messages SET unsettled = unsettled + ?,
-				settled_at = CASE WHEN unsettled + ? = 0 THEN ? END WHERE id = ?`,
-			deltas[i], deltas[i], now, id); err != nil {
-			return fmt.Errorf("update message: %w", err)
+		if _, err := t.exec(ctx, `UPDATE messages SET unsettled = unsettled + ?, settled_at = NULL WHERE id = ?`, ns[i], id); err != nil {
+			return fmt.Errorf("open message: %w", err)
 		}
 	}
 	keys, sums := statDeltas(changes)

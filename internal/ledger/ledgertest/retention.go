@@ -69,7 +69,8 @@ func (w *World) age(exec Exec, delivery postledger.ID) {
 // yesterday puts all times of messages back by a day.
 func (w *World) yesterday(exec Exec) {
 	const day = int64(24 * time.Hour / time.Microsecond)
-	exec(w.T, w.Ledger, `UPDATE messages SET settled_at = settled_at - ?, created_at = created_at - ?`, day, day)
+	exec(w.T, w.Ledger, `UPDATE messages SET created_at = created_at - ?`, day)
+	exec(w.T, w.Ledger, `UPDATE deliveries SET settled_at = settled_at - ?`, day)
 }
 
 func retentionContent(t *testing.T, open Opener, exec Exec) {

@@ -89,9 +89,7 @@ func Settle(t *testing.T, open Opener) {
 		w.Send([]string{"a@x.example", "b@x.example"})
 		l := w.LeaseN(1)
 		settledAt := func() time.Time {
-			m, err := w.LoadMessages(t.Context(), []postledger.ID{l[0].MessageID}, 1<<20)
-			must(t, err)
-			return m[l[0].MessageID].SettledAt
+			return w.settledAt(l[0].MessageID)
 		}
 		w.MustSettle(ledger.Settlement{ID: l[0].ID, Fence: 1, Mover: postledger.MoverWorker, To: postledger.StatusSent})
 		if !settledAt().IsZero() {
@@ -151,6 +149,19 @@ func Settle(t *testing.T, open Opener) {
 			}
 		}
 	})
+}
+
+// settledAt is when a message was settled, as its view and the list say.
+func (w *World) settledAt(message postledger.ID) time.Time {
+	w.T.Helper()
+	v, err := w.MessageByID(w.T.Context(), w.App.ID, message)
+	must(w.T, err)
+	p, err := w.Messages(w.T.Context(), ledger.Filter{App: w.App.ID, Message: message}, ledger.Paging{Limit: 1})
+	must(w.T, err)
+	if len(p.Items) != 1 || !p.Items[0].SettledAt.Equal(v.SettledAt) {
+		w.T.Fatalf("the list says %+v, the view %v", p.Items, v.SettledAt)
+	}
+	return v.SettledAt
 }
 
 // in makes a delivery that is in the given state.
