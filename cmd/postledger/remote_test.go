@@ -117,10 +117,17 @@ func TestRemoteCommands(t *testing.T) {
 		onServer(t, app, "batch", more, "--json").expect(t, 0, `"accepted": 1`, `"replayed": 703`)
 		onServer(t, app, "batch", file, "--name", "second").expect(t, 0, "703 accepted")
 		bad := writeFile(t, "bad.ndjson", `{"to":[{"address":"x@example.com"}],"subject":"n","text":"t"}`+"\n"+`{"to":[{"address":"nonsense"}],"subject":"n","text":"t"}`, 0o600)
-		onServer(t, app, "batch", bad).expect(t, 1, "0 accepted", "messages[1].to[0].address")
-		onServer(t, app, "batch", bad, "--skip-refused").expect(t, 1, "1 accepted", "1 refused", "message 2: messages[1].to[0].address")
+		onServer(t, app, "batch", bad).expect(t, 1, "0 accepted", "lines 1 to 2", "line 2: to[0].address")
+		onServer(t, app, "batch", bad, "--skip-refused").expect(t, 1, "1 accepted", "1 refused", "line 2: to[0].address")
 		onServer(t, app, "batch", writeFile(t, "x", `{"too":1}`, 0o600)).expect(t, 1, "line 1", "too")
 		onServer(t, app, "batch", writeFile(t, "x", `{} {}`, 0o600)).expect(t, 1, "line 1", "something after")
+		mixed := writeFile(t, "mixed.ndjson", "\ufeff\n\ufeffx\n\n"+`{"to":[{"address":"x@example.com"}],"subject":"m","text":"t"}`+"\nno json\n"+
+			`{"to":[{"address":"nonsense"}],"subject":"m","text":"t"}`+"\n{\"subject\":\""+strings.Repeat("x", 32<<20)+"\"}\n"+
+			`{"to":[{"address":"y@example.com"}],"subject":"m","text":"t"}`, 0o600)
+		onServer(t, app, "batch", mixed, "--skip-refused").expect(t, 1, "2 accepted, 0 accepted before", "4 refused",
+			"line 2: is not a message", "line 5: is not a message", "line 6: to[0].address", "line 7: is longer")
+		marked := writeFile(t, "marked.ndjson", "\ufeff"+`{"to":[{"address":"x@example.com"}],"subject":"m","text":"t"}`, 0o600)
+		onServer(t, app, "batch", marked).expect(t, 0, "1 accepted")
 		commandIn(t, app, `{"to":[{"address":"p@example.com"}],"subject":"n","text":"t"}`, "batch", "-", "--name", "piped").expect(t, 0, "1 accepted")
 	})
 
