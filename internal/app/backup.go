@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // BackupSQLite makes a consistent copy of the ledger at path while it is
@@ -20,8 +21,10 @@ func BackupSQLite(ctx context.Context, path, out string) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("write %s: %w", out, os.ErrExist)
 	}
-	// Made by us, it has mode 0600; SQLite fills an empty file.
-	tmp, err := os.CreateTemp(filepath.Dir(out), ".postledger-backup-*")
+	if err := sweepUnfinished(filepath.Dir(out), time.Now()); err != nil {
+		return fmt.Errorf("remove unfinished backups beside %s: %w", out, err)
+	}
+	tmp, err := createUnfinished(filepath.Dir(out))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", out, err)
 	}
