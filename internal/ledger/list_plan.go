@@ -126,9 +126,19 @@ func (q *plan) rows(t *tx, columns string, at place, limit int) cond {
 		return q.candidates(t, columns, at, limit+1)
 	}
 	c := q.kept(q.candidates(t, columns, at, ListBudget), "*")
-	if c.sql += " ORDER BY id DESC LIMIT ?"; at.newer {
-		c.sql = strings.TrimSuffix(c.sql, "DESC LIMIT ?") + "ASC LIMIT ?"
+	order := " DESC"
+	if at.newer {
+		order = " ASC"
 	}
+	c.sql += " ORDER BY "
+	if t.dialect == postgres && len(q.branches) == 1 && !q.unordered {
+		// In the words of the branch's own order: then the candidates need no
+		// sorting, and those behind the page's end are never looked at.
+		for _, column := range q.branches[0].prefix {
+			c.sql += column + order + ", "
+		}
+	}
+	c.sql += q.p + ".id" + order + " LIMIT ?"
 	c.args = append(c.args, limit+1)
 	return c
 }

@@ -52,8 +52,9 @@ func fillID(i int, kind byte) postledger.ID {
 // delivery's id d, the envelope's id e and the due time u.
 const (
 	fillMessages = `INSERT INTO messages (id, app_id, request_id, profile_id, profile_name, lane, category, subject,
-			size_bytes, recipients, unsettled, created_at)
-		SELECT u.m, $2::uuid, 'r', $3::uuid, 'main', $4::text, 'system', 'Week 12', 600, $5::int, $5::int, $6::bigint FROM unnest($1::uuid[]) AS u(m)`
+			size_bytes, recipients, unsettled, created_at, settled_at)
+		SELECT u.m, $2::uuid, 'r', $3::uuid, 'main', $4::text, 'system', 'Week 12', 600, $5::int,
+			CASE WHEN $7 = 'sent' THEN 0 ELSE $5::int END, $6::bigint, CASE WHEN $7 = 'sent' THEN $6::bigint END FROM unnest($1::uuid[]) AS u(m)`
 	fillContents = `INSERT INTO message_contents (message_id, text_body) SELECT u.m, repeat('week 12, ', 60) FROM unnest($1::uuid[]) AS u(m)`
 	fillKeys     = `INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, created_at)
 		SELECT $2::uuid, 'key-' || u.m, 'f', u.m, $3::bigint FROM unnest($1::uuid[]) AS u(m)`
@@ -81,7 +82,7 @@ func FillPostgres(t testing.TB, url string, fs ...Fill) {
 				args []any
 			}
 			statements := []statement{
-				{fillMessages, []any{c.messages, f.App, f.Profile, string(f.Lane), f.Group, f.Due}},
+				{fillMessages, []any{c.messages, f.App, f.Profile, string(f.Lane), f.Group, f.Due, string(f.Status)}},
 				{fillContents, []any{c.messages}},
 				{fillKeys, []any{c.messages, f.App, f.Due}},
 			}
@@ -141,10 +142,14 @@ func FillSQLite(t testing.TB, path string, fs ...Fill) {
 	}
 	for _, f := range fs {
 		c := f.chunk(f.From, f.To)
+		unsettled, settledAt := f.Group, any(nil)
+		if f.Status == postledger.StatusSent {
+			unsettled, settledAt = 0, f.Due
+		}
 		for _, m := range c.messages {
 			exec(`INSERT INTO messages (id, app_id, request_id, profile_id, profile_name, lane, category, subject,
-				size_bytes, recipients, unsettled, created_at) VALUES (?, ?, 'r', ?, 'main', ?, 'system', 'Week 12', 600, ?, ?, ?)`,
-				m, f.App, f.Profile, string(f.Lane), f.Group, f.Group, f.Due)
+				size_bytes, recipients, unsettled, created_at, settled_at) VALUES (?, ?, 'r', ?, 'main', ?, 'system', 'Week 12', 600, ?, ?, ?, ?)`,
+				m, f.App, f.Profile, string(f.Lane), f.Group, unsettled, f.Due, settledAt)
 			exec(`INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, created_at) VALUES (?, ?, 'f', ?, ?)`,
 				f.App, "key-"+m.String(), m, f.Due)
 			exec(`INSERT INTO message_contents (message_id, text_body) VALUES (?, ?)`, m, strings.Repeat("week 12, ", 60))
