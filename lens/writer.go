@@ -49,6 +49,10 @@ type dialect interface {
 	array(w *writer, c boundCompare, ref string) string
 	// read is a column as it is selected; decode understands it.
 	read(c *catalogue.Column, ref string) string
+	// raw is a column's value as the database has it, and bindRaw that value bound
+	// again: what keys and relations are followed by.
+	raw(c *catalogue.Column, ref string) string
+	bindRaw(w *writer, c *catalogue.Column, v any) string
 }
 
 // jsonSort is what a value within JSON is read as. jsonAny is only for being
@@ -142,17 +146,33 @@ func (w *writer) related(c boundRelated, alias string) string {
 // hops writes the tables of a relation, how they join the rows of alias, and the
 // floors of each. It returns the alias of the last table.
 func (w *writer) hops(r *catalogue.Relation, floors []bound, alias string) (from, where, last string) {
+	return w.hopsFrom(r, floors, alias, nil)
+}
+
+// hopsFrom is hops where the first row is not there, and given has its values in
+// the order of the first hop's pairs: whoever gives them has looked at what the
+// first hop fixes in it.
+func (w *writer) hopsFrom(r *catalogue.Relation, floors []bound, alias string, given func(pair int) string) (from, where, last string) {
 	var tables, conditions []string
 	last = alias
 	for i, hop := range r.Hops {
 		next := w.alias()
 		tables = append(tables, w.table(hop.Table, next))
-		for _, pair := range hop.Pairs {
-			conditions = append(conditions, w.ref(next, pair.Right)+" = "+w.ref(last, pair.Left))
+		for j, pair := range hop.Pairs {
+			left := ""
+			if i == 0 && given != nil {
+				left = w.sameAs(pair.Right, given(j))
+			} else {
+				left = w.ref(last, pair.Left)
+			}
+			conditions = append(conditions, w.ref(next, pair.Right)+" = "+left)
 		}
 		for _, fixed := range hop.Fixed {
 			on := next
 			if fixed.Left {
+				if i == 0 && given != nil {
+					continue
+				}
 				on = last
 			}
 			equal := boundCompare{column: fixed.Column, op: Eq, values: []any{fixed.Value}}

@@ -70,6 +70,8 @@ type Details struct {
 	Cast bool
 	// Fuzzy marks text whose collation may call different strings equal.
 	Fuzzy bool
+	// Collation is MySQL's name of how text is compared.
+	Collation string
 	// Binary says that the values are stored in the database's binary JSON.
 	Binary bool
 }

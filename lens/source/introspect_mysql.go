@@ -11,7 +11,7 @@ import (
 const mysqlColumns = `
 SELECT t.table_schema, t.table_name, t.table_type <> 'BASE TABLE', coalesce(t.table_rows, -1),
        c.column_name, c.is_nullable = 'YES', c.data_type, c.column_type, coalesce(c.numeric_scale, 0),
-       coalesce(c.character_set_name, 'utf8mb4') <> 'utf8mb4'
+       coalesce(c.character_set_name, 'utf8mb4') <> 'utf8mb4', coalesce(c.collation_name, '')
 FROM information_schema.tables t
 JOIN information_schema.columns c ON c.table_schema = t.table_schema AND c.table_name = t.table_name
 WHERE t.table_schema = database() AND t.table_type IN ('BASE TABLE', 'VIEW')
@@ -54,7 +54,7 @@ func (f *facts) mysql(ctx context.Context) error {
 		var t catalogue.SchemaTable
 		var c catalogue.SchemaColumn
 		var dataType string
-		err := scan(&t.Schema, &t.Name, &t.View, &t.Rows, &c.Name, &c.Nullable, &dataType, &c.Type, &c.Details.Scale, &c.Details.Cast)
+		err := scan(&t.Schema, &t.Name, &t.View, &t.Rows, &c.Name, &c.Nullable, &dataType, &c.Type, &c.Details.Scale, &c.Details.Cast, &c.Details.Collation)
 		if err != nil {
 			return err
 		}

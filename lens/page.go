@@ -1,0 +1,166 @@
+package lens
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/postledger/postledger/lens/catalogue"
+	"github.com/postledger/postledger/lens/source"
+)
+
+// Bounds of one page.
+const (
+	DefaultPage = 500
+	MaxPage     = 1_000
+	// MaxRelated is the most related rows that a page may hold, all relations
+	// together. A page with more is an error: ask for fewer rows.
+	MaxRelated = 100_000
+)
+
+// Page is a part of a lens's rows, pruned to its select.
+type Page struct {
+	Rows []Row
+	// Next is where the next page begins; "" after the last.
+	Next Cursor
+}
+
+// Page reads up to limit rows (0 is [DefaultPage], at most [MaxPage] and what the
+// source allows) after a cursor, in the lens's order. Its related rows are read
+// right after it, a statement a relation and some hundred rows; no transaction is
+// open between two pages.
+//
+// Rows whose order changes between two pages may be met twice or not at all; see
+// [Query.Stream] for what is exact.
+func (q *Query) Page(ctx context.Context, s *source.Source, after Cursor, limit int) (Page, error) {
+	return q.page(ctx, s, q.order, after, limit)
+}
+
+// First reads the first row in the lens's order; false when there is none.
+func (q *Query) First(ctx context.Context, s *source.Source) (Row, bool, error) {
+	p, err := q.Page(ctx, s, "", 1)
+	if err != nil || len(p.Rows) == 0 {
+		return nil, false, err
+	}
+	return p.Rows[0], true, nil
+}
+
+func (q *Query) page(ctx context.Context, s *source.Source, order []ordering, after Cursor, limit int) (Page, error) {
+	if err := q.suits(s); err != nil {
+		return Page{}, err
+	}
+	if limit == 0 {
+		limit = min(DefaultPage, s.Options().Rows-1)
+	}
+	if most := min(MaxPage, s.Options().Rows-1); limit < 1 || limit > most {
+		return Page{}, fmt.Errorf("a page has 1 to %d rows, not %d", most, limit)
+	}
+	read, err := q.pageStatement(order, after, limit+1)
+	if err != nil {
+		return Page{}, err
+	}
+	var rows []Row
+	var raws [][]any
+	err = s.Read(ctx, read.sql, read.args, func(scan func(...any) error) error {
+		raw, err := scanRow(scan, read.columns)
+		if err != nil {
+			return err
+		}
+		row, err := read.level.row(raw)
+		rows, raws = append(rows, row), append(raws, raw)
+		return err
+	})
+	if err != nil {
+		return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
+	}
+	page := Page{Rows: rows}
+	if len(rows) > limit {
+		page.Rows, raws = rows[:limit], raws[:limit]
+		if page.Next, err = read.cursor(raws[limit-1]); err != nil {
+			return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
+		}
+	}
+	h := &hydration{query: q, source: s, left: MaxRelated}
+	if err := h.level(ctx, read.level, page.Rows, raws); err != nil {
+		return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
+	}
+	return page, nil
+}
+
+// pageRead is a page's statement and how its result is read.
+type pageRead struct {
+	dialect   catalogue.Dialect
+	sql       string
+	args      []any
+	columns   int
+	level     *level
+	name      string
+	order     []ordering
+	orderedAt []int
+	keyAt     []int
+}
+
+func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageRead, error) {
+	w := newWriter(q.catalogue.Dialect)
+	alias := w.alias()
+	var chosen selection
+	r := &pageRead{dialect: w.speaks, level: chosen.level(w, q.shape, alias), order: order, name: orderName(q.table.Name, order, columnNames(q.key))}
+	for _, o := range order {
+		r.orderedAt = append(r.orderedAt, chosen.add(w.dialect.read(o.column, w.ref(alias, o.column))))
+	}
+	for _, c := range q.key {
+		r.keyAt = append(r.keyAt, chosen.add(w.dialect.raw(c, w.ref(alias, c))))
+	}
+	where := w.where(q.where, alias)
+	if after != "" {
+		at, err := decodeCursor(after, r.name, len(order), len(q.key))
+		if err != nil {
+			return nil, err
+		}
+		where = "(" + where + ") AND " + w.after(order, q.key, alias, at)
+	}
+	r.sql = "SELECT " + strings.Join(chosen.exprs, ", ") + " FROM " + w.table(q.table, alias) + " WHERE " + where +
+		" ORDER BY " + w.orderBy(order, q.key, alias) + " LIMIT " + itoa(limit)
+	r.args, r.columns = w.args, len(chosen.exprs)
+	return r, nil
+}
+
+// cursor is the position of a row.
+func (r *pageRead) cursor(raw []any) (Cursor, error) {
+	var at position
+	for i, o := range r.order {
+		value, err := decode(o.column, raw[r.orderedAt[i]])
+		if err == nil {
+			value, err = comparableOf(o.column.Kind, o.column.Details, value)
+		}
+		if err != nil {
+			return "", fmt.Errorf("order by %s: %w", o.column.Name, err)
+		}
+		at.order = append(at.order, value)
+	}
+	for _, k := range r.keyAt {
+		value := rawValue(r.dialect, raw[k])
+		if value == nil {
+			return "", errors.New("the key holds null, which it should never: name another in the model")
+		}
+		at.key = append(at.key, value)
+	}
+	return encodeCursor(r.name, at)
+}
+
+func columnNames(columns []*catalogue.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+func scanRow(scan func(...any) error, columns int) ([]any, error) {
+	raw, into := make([]any, columns), make([]any, columns)
+	for i := range raw {
+		into[i] = &raw[i]
+	}
+	return raw, scan(into...)
+}

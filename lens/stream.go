@@ -1,0 +1,53 @@
+package lens
+
+import (
+	"context"
+	"iter"
+
+	"github.com/postledger/postledger/lens/source"
+)
+
+// Stream reads every row after a cursor, a page at a time, by the key alone and
+// without regard to the lens's order. Memory holds one page, and no transaction
+// outlives one.
+//
+// The rule: a row that matched during the whole stream, and whose key did not
+// change, is given exactly once. One that came to match, or ceased to, meanwhile,
+// may be given or not, and never twice; one whose key changes may be given under
+// both.
+//
+// Each page comes with the cursor that goes on after it, to be kept when its rows
+// are done with: a stream that starts there again loses none of them. The stream
+// ends after the last page or the first error.
+func (q *Query) Stream(ctx context.Context, s *source.Source, after Cursor) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
+		for {
+			p, err := q.page(ctx, s, nil, after, 0)
+			if err != nil {
+				yield(Page{}, err)
+				return
+			}
+			if len(p.Rows) > 0 && !yield(p, nil) || p.Next == "" {
+				return
+			}
+			after = p.Next
+		}
+	}
+}
+
+// Rows is Stream, row by row.
+func (q *Query) Rows(ctx context.Context, s *source.Source, after Cursor) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for p, err := range q.Stream(ctx, s, after) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, row := range p.Rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
