@@ -20,6 +20,10 @@ func TestShopInThreeDatabases(t *testing.T) {
 			t.Run("includes", shop.testIncludes)
 			t.Run("misfits", shop.testMisfits)
 			t.Run("types of its own", shop.testOwnTypes)
+			t.Run("pages", shop.testPages)
+			t.Run("related", shop.testRelated)
+			t.Run("related within a scope", shop.testRelatedScope)
+			t.Run("cursors", shop.testCursors)
 			t.Run("reads only", shop.testReadsOnly)
 		})
 	}
