@@ -24,6 +24,8 @@ func TestShopInThreeDatabases(t *testing.T) {
 			t.Run("related", shop.testRelated)
 			t.Run("related within a scope", shop.testRelatedScope)
 			t.Run("cursors", shop.testCursors)
+			t.Run("explain", shop.testExplain)
+			t.Run("JSON", shop.testJSON)
 			t.Run("reads only", shop.testReadsOnly)
 		})
 	}

@@ -15,10 +15,12 @@ type writer struct {
 	speaks  catalogue.Dialect
 	args    []any
 	aliases int
+	// tables are what the aliases stand for.
+	tables map[string]*catalogue.Table
 }
 
 func newWriter(d catalogue.Dialect) *writer {
-	return &writer{dialect: dialects[d], speaks: d}
+	return &writer{dialect: dialects[d], speaks: d, tables: map[string]*catalogue.Table{}}
 }
 
 // dialects are the ways of saying the same thing.
@@ -92,6 +94,7 @@ func (w *writer) ref(alias string, c *catalogue.Column) string {
 }
 
 func (w *writer) table(t *catalogue.Table, alias string) string {
+	w.tables[alias] = t
 	return w.speaks.Quoted(t.Schema, t.SQLName) + " AS " + alias
 }
 
