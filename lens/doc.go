@@ -8,6 +8,7 @@
 //	plan, err := l.Check(catalogue, scope)    // names and types against a catalogue
 //	query, err := plan.Bind(params, time.Now()) // typed parameters, relative times
 //	n, err := query.Count(ctx, source)        // parameterised SQL
+//	page, err := query.Page(ctx, source, "", 0) // also First, Stream, Rows, Explain
 //	yes, err := query.Matches(row)            // the same where, in memory
 //
 // What must hold:
