@@ -9,7 +9,7 @@ import (
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/ledger"
-	"github.com/postledger/postledger/internal/stablehash"
+	"github.com/postledger/postledger/lens/stablehash"
 )
 
 // BatchHead is what the messages of a batch have in common.

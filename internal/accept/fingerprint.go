@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/postledger/postledger"
-	"github.com/postledger/postledger/internal/stablehash"
+	"github.com/postledger/postledger/lens/stablehash"
 )
 
 // printedFile is a file by what is declared of it.

@@ -1,6 +1,6 @@
 package accept
 
-import "github.com/postledger/postledger/internal/stablehash"
+import "github.com/postledger/postledger/lens/stablehash"
 
 // Fingerprint is what the request's key would be kept with.
 func Fingerprint(r *Request) (string, error) { return r.fingerprint() }

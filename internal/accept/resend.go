@@ -12,7 +12,7 @@ import (
 	"github.com/postledger/postledger/internal/address"
 	"github.com/postledger/postledger/internal/blob"
 	"github.com/postledger/postledger/internal/ledger"
-	"github.com/postledger/postledger/internal/stablehash"
+	"github.com/postledger/postledger/lens/stablehash"
 )
 
 // ResendRequest asks for a message to be sent again, as a new message with the

@@ -26,7 +26,7 @@ var (
 	standalones = []string{"lens", "jobs"}
 	seams       = []string{
 		"internal/ledger", "internal/transport", "internal/render", "internal/mime", "internal/blob",
-		"internal/address", "internal/stablehash", "internal/sanitize", "internal/secret",
+		"internal/address", "internal/sanitize", "internal/secret",
 		// The wire journal is below its step, but knows nothing of it.
 		"internal/deliver/journal",
 	}

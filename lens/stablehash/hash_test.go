@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postledger/postledger/internal/stablehash"
+	"github.com/postledger/postledger/lens/stablehash"
 )
 
 // The file pins version 1: it was checked with sha256sum, and no change of the

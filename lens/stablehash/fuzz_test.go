@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/postledger/postledger/internal/stablehash"
+	"github.com/postledger/postledger/lens/stablehash"
 )
 
 func FuzzCanonical(f *testing.F) {

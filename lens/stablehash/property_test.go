@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/postledger/postledger/internal/stablehash"
+	"github.com/postledger/postledger/lens/stablehash"
 )
 
 // value is a JSON value for which the test knows equality: numbers are exact

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/postledger/postledger/internal/stablehash"
+	"github.com/postledger/postledger/lens/stablehash"
 )
 
 func TestCanonical(t *testing.T) {
