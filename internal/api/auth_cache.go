@@ -13,6 +13,8 @@ type identity struct {
 	key postledger.APIKey
 	app postledger.App
 	at  time.Time
+	// renewing: one request looks it up anew, and those beside it need not.
+	renewing bool
 }
 
 // keyCache keeps the keys that were found for a moment. It saves a query for
@@ -34,6 +36,9 @@ type keyCache struct {
 const (
 	// keyAge is how long a revocation by another process may go unnoticed.
 	keyAge = 2 * time.Second
+	// keyRenewed is when one request looks a key up anew, while those beside it
+	// go on with what is known: else all that come at that moment would.
+	keyRenewed = keyAge / 2
 	// maxKeys bounds the entries, some 500 bytes each: 2 MiB; and those of
 	// worked, which have 32.
 	maxKeys = 4096
@@ -51,8 +56,14 @@ func (k *keyCache) get(sum [sha256.Size]byte) (id identity, cleared int, ok bool
 		return identity{}, k.cleared, false
 	}
 	now := k.now()
-	if age := now.Sub(id.at); age < 0 || age >= keyAge || (!id.key.ExpiresAt.IsZero() && !now.Before(id.key.ExpiresAt)) {
+	age := now.Sub(id.at)
+	switch {
+	case age < 0, age >= keyAge, !id.key.ExpiresAt.IsZero() && !now.Before(id.key.ExpiresAt):
 		delete(k.m, sum)
+		return identity{}, k.cleared, false
+	case age >= keyRenewed && !id.renewing:
+		id.renewing = true
+		k.m[sum] = id
 		return identity{}, k.cleared, false
 	}
 	return id, k.cleared, true
@@ -71,7 +82,7 @@ func (k *keyCache) put(sum [sha256.Size]byte, id identity, cleared int) {
 	if len(k.m) >= maxKeys {
 		clear(k.m) // they are seconds old at most
 	}
-	id.at = k.now()
+	id.at, id.renewing = k.now(), false
 	k.m[sum] = id
 }
 
@@ -88,6 +99,7 @@ func (k *keyCache) refused(sum [sha256.Size]byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.worked, sum)
+	delete(k.m, sum) // others went on with it while it was looked up
 }
 
 // clear forgets all: a key was revoked, or an app removed.

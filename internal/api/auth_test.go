@@ -134,6 +134,18 @@ func TestRevocationIsObeyed(t *testing.T) {
 	}
 }
 
+// A key in use is looked up every second by one request, and is not good for
+// those beside it once that one has found it revoked.
+func TestAKeyInUseIsLookedUpAgain(t *testing.T) {
+	w := sqlite(t)
+	token, id := w.keyUntil(w.app.ID, time.Time{}, postledger.ScopeRead)
+	w.call("GET", "/v1/messages", token, nil).want(http.StatusOK)
+	must(t, w.ledger.RevokeAPIKey(t.Context(), id, w.did("key.revoke")))
+	w.clock.advance(time.Second)
+	w.call("GET", "/v1/messages", token, nil).refused("unauthorized")
+	w.call("GET", "/v1/messages", token, nil).refused("unauthorized")
+}
+
 // A refused scope is audited under the key, whatever the route.
 func TestDeniedScopeIsAudited(t *testing.T) {
 	w := sqlite(t)

@@ -119,14 +119,16 @@ func (l *Ledger) APIKeyBySum(ctx context.Context, sum [sha256.Size]byte) (postle
 	var a postledger.App
 	var name sql.NullString
 	t := l.read()
-	now, err := t.nowMicros(ctx)
-	if err == nil {
-		dest := append(apiKeyDest(&k), &a.ID, &name, timeColumn{&a.CreatedAt}, timeColumn{&a.RemovedAt})
-		err = t.row(ctx, dest, `SELECT `+apiKeyColumns+`, a.id, a.name, a.created_at, a.removed_at
-			FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id WHERE k.sum = ?`, sum[:])
-		if errors.Is(err, sql.ErrNoRows) {
-			err = ErrKeyUnknown
-		}
+	args := []any{sum[:]}
+	if t.dialect == sqlite {
+		args = []any{micros(t.clock()), sum[:]}
+	}
+	var now int64
+	dest := append(apiKeyDest(&k), &a.ID, &name, timeColumn{&a.CreatedAt}, timeColumn{&a.RemovedAt}, &now)
+	err := t.row(ctx, dest, `SELECT `+apiKeyColumns+`, a.id, a.name, a.created_at, a.removed_at, `+t.nowSQL()+`
+		FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id WHERE k.sum = ?`, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrKeyUnknown
 	}
 	a.Name = name.String
 	switch {
