@@ -39,6 +39,22 @@ func clients(n, clients int, fn func(i int) error) error {
 	return first
 }
 
+// warmed measures N calls of fn, after a tenth as many that open connections and
+// prepare statements.
+func warmed(j *job, meter string, fn func(i int) error) (result, error) {
+	if err := clients(j.N/10, j.Clients, func(i int) error { return fn(j.N + i) }); err != nil {
+		return result{}, err
+	}
+	m, err := startMeter(meter)
+	if err != nil {
+		return result{}, err
+	}
+	if err := clients(j.N, j.Clients, fn); err != nil {
+		return result{}, err
+	}
+	return m.stop()
+}
+
 // acceptDirect accepts N requests of one message through the ledger: key,
 // quota, audit and counters included.
 func acceptDirect(j *job) (result, error) {
@@ -48,18 +64,11 @@ func acceptDirect(j *job) (result, error) {
 		return result{}, err
 	}
 	defer l.Close()
-	m, err := startMeter(j.URL)
-	if err != nil {
-		return result{}, err
-	}
 	text, html := small(j.Run)
-	if err := clients(j.N, j.Clients, func(i int) error {
+	return warmed(j, j.URL, func(i int) error {
 		_, err := l.Accept(ctx, request(l, j, &j.World.Held, message(l, j, &j.World.Held, i, postledger.LaneImmediate, text, html)))
 		return err
-	}); err != nil {
-		return result{}, err
-	}
-	return m.stop()
+	})
 }
 
 // barePostgres commits N rows of the same size, one INSERT each.
@@ -75,19 +84,12 @@ func barePostgres(j *job) (result, error) {
 		return result{}, err
 	}
 	defer pool.Close()
-	m, err := startMeter(j.URL)
-	if err != nil {
-		return result{}, err
-	}
 	text, html := small(j.Run)
 	var ids postledger.IDSource
-	if err := clients(j.N, j.Clients, func(int) error {
+	return warmed(j, j.URL, func(int) error {
 		_, err := pool.Exec(ctx, `INSERT INTO bare (id, body) VALUES ($1, $2)`, ids.Next(time.Now()), text+html)
 		return err
-	}); err != nil {
-		return result{}, err
-	}
-	return m.stop()
+	})
 }
 
 // bareSQLite commits N rows of the same size with synchronous=FULL. There is

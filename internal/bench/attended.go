@@ -28,8 +28,11 @@ func attendedParts() map[string]func(*job) (running, error) {
 	return map[string]func(*job) (running, error){servePart: serve, deliverPart: deliverUntilTold}
 }
 
+// again makes an attended part forget what it has used so far.
+const again = "again\n"
+
 // runAttended reads a job, starts the part, says where it is, and answers with
-// what it used once a second line comes in.
+// what it used once an empty line comes in.
 func runAttended(start func(*job) (running, error), in io.Reader, out io.Writer) (err error) {
 	lines := bufio.NewReader(in)
 	first, err := lines.ReadBytes('\n')
@@ -60,7 +63,14 @@ func runAttended(start func(*job) (running, error), in io.Reader, out io.Writer)
 		}
 	}
 	fmt.Fprintln(out, at.where)
-	_, waited := lines.ReadBytes('\n')
+	line, waited := lines.ReadString('\n')
+	for waited == nil && line == again {
+		if m, err = startMeter(j.URL); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, at.where)
+		line, waited = lines.ReadString('\n')
+	}
 	pprof.StopCPUProfile()
 	r, err := m.stop()
 	if err := errors.Join(waited, err); err != nil {
@@ -109,6 +119,18 @@ func startAttended(part string, j *job) (*attended, error) {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", part, err), a.end())
 	}
 	return a, nil
+}
+
+// warm begins to measure anew: what came before was to warm the part up.
+func (a *attended) warm() error {
+	_, err := io.WriteString(a.in, again)
+	if err == nil {
+		_, err = a.out.ReadString('\n')
+	}
+	if err != nil {
+		return fmt.Errorf("measure anew: %w", err)
+	}
+	return nil
 }
 
 // finish asks what the part has used since its start, and ends it.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"strings"
 
 	"github.com/postledger/postledger"
 )
@@ -64,6 +65,7 @@ func parts() map[string]func(*job) (result, error) {
 		"bulk":          bulk,
 		"accept":        acceptDirect,
 		"http":          acceptHTTP,
+		"http-batches":  acceptBatches,
 		"floor-prepare": floorPrepare,
 		"floor-load":    floorLoad,
 		"floor-bulk":    floorBulk,
@@ -94,7 +96,7 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
 		return fmt.Errorf("read the job: %w", err)
 	}
-	if j.Profile != "" && args[0] != "http" {
+	if j.Profile != "" && !strings.HasPrefix(args[0], "http") {
 		f, err := os.Create(j.Profile)
 		if err != nil {
 			return fmt.Errorf("create profile: %w", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -19,6 +20,7 @@ func serve(j *job) (running, error) {
 	if err != nil {
 		return running{}, fmt.Errorf("configure: %w", err)
 	}
+	app.TuneHeap(&c, os.Getenv)
 	a := app.New(c, app.Options{Version: "bench"})
 	if err := a.Start(context.Background()); err != nil {
 		return running{}, err
