@@ -138,9 +138,13 @@ func (d *Drain) pause(ctx context.Context, wait time.Duration) {
 	}
 }
 
+// releaseMost bounds giving the lease back. What is not given back keeps the next
+// process waiting for the rest of the lease's life.
+const releaseMost = 2 * time.Second
+
 // release is given a moment of its own: ctx has ended.
 func (d *Drain) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.config.Idle)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseMost)
 	defer cancel()
 	if err := d.outbox.ReleaseLease(ctx, DrainLease, d.config.Owner); err != nil {
 		// It runs out by itself.

@@ -484,3 +484,9 @@ func (l *logged) all() []string {
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines)
 }
+
+// last are the last n lines.
+func (l *logged) last(n int) []string {
+	lines := l.all()
+	return lines[max(0, len(lines)-n):]
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -170,6 +171,7 @@ type sequence struct {
 	registry *jobs.Registry
 
 	drain     atomic.Pointer[jobs.Drain]
+	logged    *logged
 	stopDrain func()
 	stopWork  func()
 	crash     atomic.Bool // the drain dies at its next failpoint
@@ -188,7 +190,7 @@ func newSequence(t *testing.T, random *rand.Rand, mode jobs.Mode) *sequence {
 	s := &sequence{
 		T: t, random: random, mode: mode, limits: limits, outbox: outbox,
 		hot: &flaky{set: memory(t, limits)}, registry: jobs.NewRegistry(),
-		last: map[string][]string{}, ran: map[string]int{}, stopWork: func() {},
+		last: map[string][]string{}, ran: map[string]int{}, logged: &logged{}, stopWork: func() {},
 	}
 	handle(t, s.registry, "h", jobs.Handling{MaxAttempts: 1000, Backoff: at(time.Millisecond)}, s.run)
 	s.client = clientOf(t, s.hot, outbox, jobs.ClientOptions{
@@ -216,6 +218,7 @@ func (s *sequence) startDrain() {
 	var drain *jobs.Drain
 	s.number++
 	drain = jobs.NewDrain(s.hot, s.outbox, jobs.DrainConfig{
+		Log:   slog.New(s.logged),
 		Owner: strconv.Itoa(s.number), Chunk: 3, GroupChunk: 2, Idle: 5 * time.Millisecond,
 		Beat: 20 * time.Millisecond, Sweep: 10 * time.Millisecond, LostAge: 5 * time.Millisecond,
 		Failpoint: func(string) {
@@ -321,7 +324,8 @@ func (s *sequence) settle() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.Fatalf("after %v the set holds %+v and the outbox %v (%v, %v)", 3*patience, depth, list, err, listErr)
+			s.Fatalf("after %v the set holds %+v and the outbox %v (%v, %v); the drain said last %q",
+				3*patience, depth, list, err, listErr, s.logged.last(5))
 		}
 	}
 	s.mu.Lock()

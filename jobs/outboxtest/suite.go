@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"schedules":                                        schedules,
 		"schedules fire once":                              schedulesFireOnce,
 		"movers and removers at once":                      moversAtOnce,
+		"calls that are given up harm no other":            callsGivenUp,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,8 +24,11 @@ func (d dialect) Begin(ctx context.Context, db *sql.DB) (sqlbox.Session, error) 
 		return nil, err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		// Its context may have ended and the transaction have begun all the same:
+		// the driver answers with the former.
+		_, closing := end(conn)
 		<-d.turn
-		return nil, errors.Join(err, conn.Close())
+		return nil, errors.Join(err, closing)
 	}
 	return &session{Conn: conn, done: func() { <-d.turn }}, nil
 }
@@ -48,10 +51,30 @@ func (s *session) Commit() error {
 
 func (s *session) Rollback() error {
 	defer s.done()
-	_, err := s.ExecContext(context.Background(), "ROLLBACK")
-	if err != nil {
-		// A connection with an open transaction must not go back to the pool.
-		_ = s.Raw(func(any) error { return driver.ErrBadConn })
+	return errors.Join(end(s.Conn))
+}
+
+// end gives a connection back to the pool, in no transaction, or closes it, which
+// ends its transaction as well. One that came back inside a transaction would
+// keep every other writer out for ever, and could begin no transaction itself.
+func end(conn *sql.Conn) (refused, closing error) {
+	ctx := context.Background()
+	if _, refused = conn.ExecContext(ctx, "ROLLBACK"); refused != nil && !idle(ctx, conn) {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		return refused, nil
 	}
-	return errors.Join(err, s.Close())
+	return refused, conn.Close()
+}
+
+// idle tells whether a connection is in no transaction: one of its own can begin
+// then, and this kind needs no lock. SQLite often ends a transaction by itself,
+// and refuses the ROLLBACK. Such a connection is kept, since a database in memory
+// goes with it.
+func idle(ctx context.Context, conn *sql.Conn) bool {
+	for _, statement := range []string{"BEGIN DEFERRED", "ROLLBACK"} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return false
+		}
+	}
+	return true
 }
