@@ -96,9 +96,6 @@ func (e *QuotaError) Error() string {
 func (l *Ledger) Accept(ctx context.Context, r *AcceptRequest) (Accepted, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	if l.writer != nil {
-		return l.acceptSQLite(ctx, r)
-	}
 	return l.accepts.do(ctx, r)
 }
 

@@ -9,10 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// acceptBatcher groups accepts for PostgreSQL: while one commit runs the next
-// group gathers, so nobody waits for company and a busy server pays one commit
-// for many requests. One goroutine: two would lock the same quota and counter
-// rows and wait for each other.
+// acceptBatcher groups accepts: while one commit runs the next group gathers, so
+// nobody waits for company, and a busy server pays one commit, one look at each
+// policy and one change of each quota and counter for many requests. One
+// goroutine: two would lock the same quota and counter rows and wait for each
+// other.
 type acceptBatcher struct {
 	l    *Ledger
 	ops  chan *acceptOp
@@ -50,9 +51,7 @@ const (
 
 func newAcceptBatcher(l *Ledger) *acceptBatcher {
 	b := &acceptBatcher{l: l, ops: make(chan *acceptOp, acceptQueue), quit: make(chan struct{}), fates: make(chan struct{}, acceptFates)}
-	if l.dialect == postgres {
-		b.wg.Go(b.loop)
-	}
+	b.wg.Go(b.loop)
 	return b
 }
 
@@ -205,11 +204,16 @@ func (b *acceptBatcher) commit(group []*acceptOp) {
 // loop: whoever comes meanwhile has nothing to do with it.
 func (b *acceptBatcher) end(group []*acceptOp, xid uint64, err error) {
 	answer := func() {
-		if lostCommit(err) {
+		lost := lostCommit(err)
+		if lost && b.l.writer == nil {
 			err = b.l.xactFate(xid, err)
 		}
 		for _, op := range group {
-			b.finish(op.a, err)
+			fate := err
+			if lost && b.l.writer != nil {
+				fate = b.l.commitFateSQLite(op.a, err)
+			}
+			b.finish(op.a, fate)
 			close(op.done)
 		}
 	}
@@ -244,6 +248,9 @@ func (b *acceptBatcher) finish(a *answer, err error) {
 func (b *acceptBatcher) once(answers []*answer) (xid uint64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), b.l.timeout)
 	defer cancel()
+	if b.l.writer != nil {
+		return 0, b.l.acceptSQLite(ctx, answers)
+	}
 	for range 3 {
 		xid = 0
 		err = b.l.inPostgresTx(ctx, func(ctx context.Context, t *tx) error {

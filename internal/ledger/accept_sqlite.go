@@ -8,25 +8,13 @@ import (
 	"github.com/postledger/postledger"
 )
 
-// acceptSQLite writes the request under its own savepoint in the writer's
-// next commit. There are no other processes, so keys cannot race; two requests
-// with one key meet in order, and the second sees the first's.
-func (l *Ledger) acceptSQLite(ctx context.Context, r *AcceptRequest) (Accepted, error) {
-	a := &answer{req: r}
-	err := l.writer.do(ctx, func(ctx context.Context, t *tx) error {
-		return acceptGroup(ctx, t, []*answer{a}, nil)
+// acceptSQLite writes a group under one savepoint in the writer's next commit.
+// There are no other processes, so keys cannot race; a key that two requests
+// have is in one group once, and the second sees the first's.
+func (l *Ledger) acceptSQLite(ctx context.Context, answers []*answer) error {
+	return l.writer.do(ctx, func(ctx context.Context, t *tx) error {
+		return acceptGroup(ctx, t, answers, nil)
 	})
-	var ce *commitError
-	if errors.As(err, &ce) {
-		err = l.commitFateSQLite(a, err)
-	}
-	if err != nil && !(errors.Is(err, errGroupQuota) && a.err != nil) {
-		a.err = err
-	}
-	if a.err != nil {
-		return a.out, fmt.Errorf("accept: %w", a.err)
-	}
-	return a.out, nil
 }
 
 // commitFateSQLite looks for the first new message by its id: a COMMIT that

@@ -18,7 +18,7 @@ func (*Ledger) unreachable(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, errTooSoon) || errors.As(err, &network) || errors.As(err, &connect) || serverFault(err)
+		errors.Is(err, errUncommitted) || errors.Is(err, errClosed) || errors.Is(err, errTooSoon) || errors.As(err, &network) || errors.As(err, &connect) || serverFault(err)
 }
 
 // serverFault reports what a server says that cannot do its work, whatever was

@@ -51,7 +51,12 @@ const (
 	writerGroupTime = 20 * time.Millisecond
 )
 
-var errClosed = errors.New("the ledger is closed")
+var (
+	errClosed = errors.New("the ledger is closed")
+	// errUncommitted: the group that an operation was in is undone, or could not
+	// begin. It says nothing about the operation.
+	errUncommitted = errors.New("nothing was committed")
+)
 
 func newWriter(conn *sql.Conn, clock func() time.Time) (*writer, error) {
 	t, err := newSQLiteTx(conn)
@@ -133,7 +138,8 @@ func (w *writer) group(first *writeOp) {
 	for op := first; op != nil && failed == nil; {
 		if op.taken.CompareAndSwap(false, true) {
 			if len(ran) == 0 {
-				if op.err = w.tx.begin(ctx); op.err != nil {
+				if err := w.tx.begin(ctx); err != nil {
+					op.err = fmt.Errorf("%w: %w", errUncommitted, err)
 					close(op.done)
 					return
 				}
@@ -174,7 +180,7 @@ func groupError(failed error, undone bool) error {
 	if errors.As(failed, &open) && !undone {
 		return failed
 	}
-	return fmt.Errorf("nothing was committed: %s", failed)
+	return fmt.Errorf("%w: %s", errUncommitted, failed)
 }
 
 // run runs one operation under its savepoint. Its own error is the operation's;

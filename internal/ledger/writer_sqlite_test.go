@@ -2,11 +2,15 @@ package ledger_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/ledger"
@@ -87,24 +91,26 @@ func TestFullDiskEndsTheGroup(t *testing.T) {
 	if err := w.LimitPages(t.Context(), 8); err != nil {
 		t.Fatal(err)
 	}
-	var before, big, after ledger.NewMessage
-	var errs [5]error
+	var big ledger.NewMessage
+	var errs [4]error
 	held := w.Group(
 		t.Context(),
-		func() { before, errs[0] = accept(w, "before", 10) },
+		func() {
+			_, errs[0] = w.ExecRaw(t.Context(), `INSERT INTO settings (name, value) VALUES ('before', '')`)
+		},
 		func() {
 			_, errs[1] = w.Settle(t.Context(), []ledger.Settlement{{ID: old, Fence: lease.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent}})
 		},
 		func() { big, errs[2] = accept(w, "big", 1<<20) },
-		func() { after, errs[3] = accept(w, "after", 10) },
-		func() { _, errs[4] = w.Heartbeat(t.Context(), other.ID, ledger.Counts{Beats: 1}) },
+		func() { _, errs[3] = w.Heartbeat(t.Context(), other.ID, ledger.Counts{Beats: 1}) },
 	)
 	for i, err := range append(errs[:3:3], held) {
 		if err == nil || ledger.FateOpen(err) || errors.Is(err, ledger.ErrFateUnknown) || !strings.Contains(err.Error(), "full") {
 			t.Errorf("in the group, %d: %v", i, err)
 		}
 	}
-	if err := errors.Join(errs[3:]...); err != nil {
+	after, err := accept(w, "after", 10)
+	if err := errors.Join(errs[3], err); err != nil {
 		t.Errorf("behind the group: %v", err)
 	}
 	if _, err := accept(w, "big", 1<<20); err == nil {
@@ -118,7 +124,9 @@ func TestFullDiskEndsTheGroup(t *testing.T) {
 		t.Errorf("once there is room: %v", err)
 	}
 	l := reopen()
-	there(t, l, before, false)
+	if _, err := l.ExecRaw(t.Context(), `INSERT INTO settings (name, value) VALUES ('before', '')`); err != nil {
+		t.Errorf("put again what was undone: %v", err)
+	}
 	there(t, l, big, false)
 	there(t, l, after, true)
 	there(t, l, late, true)
@@ -141,12 +149,13 @@ func TestRefusalIsUndoneWithItsGroup(t *testing.T) {
 	var errs [3]error
 	held := w.Group(
 		t.Context(),
-		func() { _, errs[0] = accept(w, "k", 10) },
 		func() {
-			m := w.Message([]string{"b@x.example"}, ledgertest.WithKey("k", "other"))
-			_, errs[1] = w.Accept(t.Context(), w.Request(m))
+			_, errs[0] = w.ExecRaw(t.Context(), `INSERT INTO idempotency_keys (app_id, key, fingerprint, created_at) VALUES (?, 'k', 'other', 1)`, w.App.ID)
 		},
-		func() { _, errs[2] = accept(w, "big", 1<<20) },
+		func() { _, errs[1] = accept(w, "k", 10) },
+		func() {
+			_, errs[2] = w.ExecRaw(t.Context(), `INSERT INTO message_contents (message_id, text_body) VALUES (x'00', hex(zeroblob(1000000)))`)
+		},
 	)
 	for i, err := range append(errs[:], held) {
 		if err == nil || errors.As(err, &mismatch) {
@@ -195,6 +204,52 @@ func TestFullDiskInOneStatement(t *testing.T) {
 	)
 	if errs[0] == nil || errs[1] != nil || held != nil {
 		t.Errorf("told %v, %v", errs, held)
+	}
+	l := reopen()
+	there(t, l, m, true)
+	balance(t, l)
+}
+
+// A file that another program holds is waited for once by a group of requests,
+// and not by each of them.
+func TestHeldFileIsWaitedForOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	w, reopen := worldIn(t, file)
+	const requests, wait = 30, time.Second
+	if _, err := w.ExecRaw(t.Context(), fmt.Sprint("PRAGMA busy_timeout = ", wait.Milliseconds())); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	holder, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	began := time.Now()
+	for i := range requests {
+		wg.Go(func() {
+			if _, err := accept(w, fmt.Sprint(i), 10); err == nil || ledger.FateOpen(err) || errors.Is(err, ledger.ErrFateUnknown) {
+				t.Errorf("request %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if waited := time.Since(began); waited > requests/2*wait {
+		t.Errorf("%d requests waited %s for a file that each asks for during %s", requests, waited, wait)
+	}
+	if err := errors.Join(holder.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := accept(w, "late", 10)
+	if err != nil {
+		t.Errorf("once it is free: %v", err)
 	}
 	l := reopen()
 	there(t, l, m, true)

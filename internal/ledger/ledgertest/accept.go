@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -171,6 +172,56 @@ func Accept(t *testing.T, open Opener) {
 		if _, err := w.Accept(t.Context(), r); !errors.Is(err, ledger.ErrKeyRevoked) {
 			t.Errorf("unknown key: %v", err)
 		}
+	})
+
+	// Requests that share a transaction share nothing else: one that the
+	// database refuses is tried alone, and so are those that came with it.
+	t.Run("requests that come together are answered each by itself", func(t *testing.T) {
+		w := NewWorld(t, open)
+		old := w.Message([]string{"a@x.example"}, WithKey("old", "f"))
+		_, err := w.Accept(t.Context(), w.Request(old))
+		must(t, err)
+		var wg sync.WaitGroup
+		for i := range 60 {
+			m := w.Message([]string{"a@x.example"}, WithKey(fmt.Sprint("new-", i), "f"))
+			r := w.Request(m)
+			kind := i % 5
+			switch kind {
+			case 0:
+				r.Revision++
+			case 1:
+				r.Messages[0].Key = "old"
+			case 2:
+				r.Messages[0].Key, r.Messages[0].Fingerprint = "old", "other"
+			case 3:
+				r.Messages[0].Deliveries[0].ID = old.Deliveries[0].ID // which the database has
+			}
+			wg.Go(func() {
+				got, err := w.Accept(context.WithoutCancel(t.Context()), r)
+				var mismatch *ledger.MismatchError
+				ok := false
+				switch kind {
+				case 0:
+					ok = errors.Is(err, ledger.ErrProfileChanged)
+				case 1:
+					ok = err == nil && got.Items[0].Replayed && got.Items[0].MessageID == old.Message.ID
+				case 2:
+					ok = errors.As(err, &mismatch)
+				case 3:
+					ok = err != nil
+				case 4:
+					ok = err == nil && !got.Items[0].Replayed && got.Items[0].MessageID == m.Message.ID
+				}
+				if !ok {
+					t.Errorf("request %d of kind %d: %+v, %v", i, kind, got, err)
+				}
+				item, known := w.Known(fmt.Sprint("new-", i), "f")
+				if known != (kind == 4) || known && item.MessageID != m.Message.ID {
+					t.Errorf("request %d of kind %d: its key is known: %v, for %s", i, kind, known, item.MessageID)
+				}
+			})
+		}
+		wg.Wait()
 	})
 
 	t.Run("send_at sets the due time", func(t *testing.T) {
