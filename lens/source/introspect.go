@@ -65,6 +65,32 @@ func (f *facts) table(schema, name string) *catalogue.SchemaTable {
 	return &f.schema.Tables[i]
 }
 
+// relate reads the unique keys and the foreign keys of the tables that were found.
+// Both questions give the same columns in every dialect, those of keyRow and
+// foreignRow.
+func (f *facts) relate(ctx context.Context, keyQuery, foreignQuery string, args []any) error {
+	var keys []keyRow
+	err := f.read(ctx, keyQuery, args, func(scan func(...any) error) error {
+		var k keyRow
+		err := scan(&k.schema, &k.table, &k.key, &k.primary, &k.column)
+		keys = append(keys, k)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f.keys(keys)
+	var foreign []foreignRow
+	err = f.read(ctx, foreignQuery, args, func(scan func(...any) error) error {
+		var k foreignRow
+		err := scan(&k.schema, &k.table, &k.key, &k.column, &k.toSchema, &k.toTable, &k.to)
+		foreign = append(foreign, k)
+		return err
+	})
+	f.foreignKeys(foreign)
+	return err
+}
+
 // keyRow is one column of one unique key.
 type keyRow struct {
 	schema, table, key string

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/postledger/postledger/lens/catalogue"
@@ -73,28 +72,7 @@ func (f *facts) mysql(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var keys []keyRow
-	err = f.read(ctx, mysqlKeys, nil, func(scan func(...any) error) error {
-		var k keyRow
-		err := scan(&k.schema, &k.table, &k.key, &k.primary, &k.column)
-		keys = append(keys, k)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	f.keys(keys)
-	var foreign []foreignRow
-	err = f.read(ctx, mysqlForeign, nil, func(scan func(...any) error) error {
-		var k foreignRow
-		var to sql.NullString
-		err := scan(&k.schema, &k.table, &k.key, &k.column, &k.toSchema, &k.toTable, &to)
-		k.to = to
-		foreign = append(foreign, k)
-		return err
-	})
-	f.foreignKeys(foreign)
-	return err
+	return f.relate(ctx, mysqlKeys, mysqlForeign, nil)
 }
 
 // mysqlKind maps a type. A TINYINT(1) or BIT(1) is a truth value by convention

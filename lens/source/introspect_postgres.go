@@ -91,26 +91,7 @@ func (f *facts) postgres(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var keys []keyRow
-	err = f.read(ctx, postgresKeys, args, func(scan func(...any) error) error {
-		var k keyRow
-		err := scan(&k.schema, &k.table, &k.key, &k.primary, &k.column)
-		keys = append(keys, k)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	f.keys(keys)
-	var foreign []foreignRow
-	err = f.read(ctx, postgresForeign, args, func(scan func(...any) error) error {
-		var k foreignRow
-		err := scan(&k.schema, &k.table, &k.key, &k.column, &k.toSchema, &k.toTable, &k.to)
-		foreign = append(foreign, k)
-		return err
-	})
-	f.foreignKeys(foreign)
-	return err
+	return f.relate(ctx, postgresKeys, postgresForeign, args)
 }
 
 type postgresType struct {

@@ -19,13 +19,13 @@ WHERE t.schema = 'main' AND t.type IN ('table', 'view', 'virtual') AND t.name NO
 ORDER BY t.name, c.cid`
 
 const sqliteKeys = `
-SELECT t.name, i.name, CASE WHEN c.cid >= 0 THEN c.name END
+SELECT '', t.name, i.name, 0, CASE WHEN c.cid >= 0 THEN c.name END
 FROM pragma_table_list t JOIN pragma_index_list(t.name) i JOIN pragma_index_xinfo(i.name) c
 WHERE t.schema = 'main' AND i."unique" AND NOT i.partial AND i.origin <> 'pk' AND c.key
 ORDER BY t.name, i.name, c.seqno`
 
 const sqliteForeign = `
-SELECT t.name, f.id, f."from", f."table", f."to"
+SELECT '', t.name, f.id, f."from", '', f."table", f."to"
 FROM pragma_table_list t JOIN pragma_foreign_key_list(t.name) f
 WHERE t.schema = 'main'
 ORDER BY t.name, f.id DESC, f.seq`
@@ -63,26 +63,7 @@ func (f *facts) sqlite(ctx context.Context) error {
 	for name, columns := range primary {
 		f.table("", name).Primary = columns
 	}
-	var keys []keyRow
-	err = f.read(ctx, sqliteKeys, nil, func(scan func(...any) error) error {
-		var k keyRow
-		err := scan(&k.table, &k.key, &k.column)
-		keys = append(keys, k)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	f.keys(keys)
-	var foreign []foreignRow
-	err = f.read(ctx, sqliteForeign, nil, func(scan func(...any) error) error {
-		var k foreignRow
-		err := scan(&k.table, &k.key, &k.column, &k.toTable, &k.to)
-		foreign = append(foreign, k)
-		return err
-	})
-	f.foreignKeys(foreign)
-	return err
+	return f.relate(ctx, sqliteKeys, sqliteForeign, nil)
 }
 
 // sqliteKinds maps declared types, without what is in brackets. SQLite itself
