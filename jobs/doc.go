@@ -46,7 +46,8 @@
 //     producer enqueued them, up to the concurrency of the workers, however many
 //     of them spilled; jobs of a group likewise within the group and lane. Not
 //     in this order: retries, jobs for later, jobs with a dedupe key (they take
-//     the place of what they replace), and what bypasses.
+//     the place of what they replace), what bypasses, and a job
+//     of EnqueueTx until the drain has seen its row, which takes 2 s at most.
 //  5. The last payload runs. Of jobs with one dedupe key at most one waits in
 //     the hot set and at most one row is buffered; the newest wins. What touches
 //     a row or a held job names the revision or the lease that it saw.
