@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type S3Server struct {
 	// URL is its endpoint; buckets are in the path.
 	URL     string
 	backend *s3mem.Backend
+	store   http.Handler
 
 	mu     sync.Mutex
 	ahead  time.Duration
@@ -50,6 +52,7 @@ func S3(tb testing.TB) *S3Server {
 		tb.Fatalf("make a bucket: %v", err)
 	}
 	store := gofakes3.New(s.backend, gofakes3.WithTimeSource((*s3Clock)(s)), gofakes3.WithTimeSkewLimit(0)).Server()
+	s.store = store
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.seen = append(s.seen, r.Method+" "+r.URL.RequestURI())
@@ -134,6 +137,22 @@ func (s *S3Server) Objects(tb testing.TB) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Uploads counts the multipart uploads that were begun and neither completed
+// nor aborted, past all checks and answers.
+func (s *S3Server) Uploads(tb testing.TB) int {
+	tb.Helper()
+	w := httptest.NewRecorder()
+	s.store.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/"+S3Bucket+"?uploads", nil))
+	if w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), "NoSuchUpload") {
+		return 0 // how it says that there is none
+	}
+	var list struct{ Upload []struct{} }
+	if err := xml.Unmarshal(w.Body.Bytes(), &list); err != nil || w.Code != http.StatusOK {
+		tb.Fatalf("list uploads: status %d, %v", w.Code, err)
+	}
+	return len(list.Upload)
 }
 
 // Put writes an object past all checks.
