@@ -32,7 +32,7 @@ var (
 	}
 	steps = []string{
 		"internal/accept", "internal/mailing", "internal/deliver",
-		"internal/settle", "internal/feedback", "internal/consent",
+		"internal/settle", "internal/feedback", "internal/consent", "internal/webhook",
 	}
 	surfaces = []string{"internal/api", "internal/web", "internal/smtpd"}
 	wholes   = []string{"internal/app", "internal/bench", "cmd"}
