@@ -25,13 +25,7 @@ func (l Lens) Check(c *catalogue.Catalogue, scope Scope) (*Plan, error) {
 			b.faults.add(join("params", name), "is declared and never used")
 		}
 	}
-	for _, table := range slices.Sorted(maps.Keys(scope.Where)) {
-		if t, ok := c.Table(table); ok {
-			b.floorOf(t, scope) // also those that this lens does not touch
-			continue
-		}
-		b.floor.faults.add(join("scope", table), "the catalogue has no such table")
-	}
+	b.floorsOfAll(scope)
 	if err := errors.Join(b.faults.err(), b.floor.faults.err()); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ func Admin(t *testing.T, open Opener) {
 	t.Run("backlog", func(t *testing.T) { adminBacklog(t, open) })
 	t.Run("suppressions", func(t *testing.T) { adminSuppressions(t, open) })
 	t.Run("retention settings", func(t *testing.T) { adminSettings(t, open) })
+	t.Run("audiences", func(t *testing.T) { adminAudiences(t, open) })
 	t.Run("audit", func(t *testing.T) { adminAudit(t, open) })
 }
 
