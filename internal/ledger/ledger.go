@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,8 +47,11 @@ type Ledger struct {
 	timeout time.Duration
 	// writeDSN opens SQLite for writing: the writer's and the migrations'.
 	writeDSN string
-	path     string // SQLite's file
+	path     string                        // SQLite's file
+	connect  func(connections int) *sql.DB // PostgreSQL: makes a pool
 	release  func() error
+	// wroteJobs hears of each commit with jobs.
+	wroteJobs atomic.Pointer[func()]
 }
 
 // DefaultTimeout is how long an accept waits for the database where nothing
@@ -145,10 +149,22 @@ func (l *Ledger) LogBytes() (int64, error) {
 // under a savepoint of its own; on PostgreSQL in one of its own, repeated
 // whole when the server chose it as a deadlock's victim.
 func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error) error {
-	if l.writer != nil {
-		return l.writer.do(ctx, fn)
+	jobs := 0
+	counted := func(ctx context.Context, t *tx) error {
+		err := fn(ctx, t)
+		jobs = t.jobs
+		return err
 	}
-	return l.inPostgresTx(ctx, fn)
+	var err error
+	if l.writer != nil {
+		err = l.writer.do(ctx, counted)
+	} else {
+		err = l.inPostgresTx(ctx, counted)
+	}
+	if jobs > 0 {
+		l.hearJobs() // also when the commit's fate is open
+	}
+	return err
 }
 
 // read runs fn outside any transaction of its own.

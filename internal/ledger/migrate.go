@@ -68,6 +68,9 @@ func (l *Ledger) MigrateDown(ctx context.Context) error {
 	if err == nil && open > 0 {
 		return errors.New("migrate down: deliveries are queued, sending or unconfirmed; the tables cannot be dropped")
 	}
+	if err := l.refuseJobs(ctx); err != nil {
+		return fmt.Errorf("migrate down: %w", err)
+	}
 	p, done, err := l.provider()
 	if err != nil {
 		return err

@@ -21,13 +21,17 @@ func (l *Ledger) openPostgres(ctx context.Context, url string, connections int, 
 	}
 	cfg.Tracer = tracer
 	timeouts(cfg, l.timeout)
-	l.db = sql.OpenDB(&connector{
-		Connector: stdlib.GetConnector(*cfg, stdlib.OptionShouldPing(never), stdlib.OptionResetSession(alive(l.timeout/5))),
-		now:       time.Now,
-	})
-	l.db.SetMaxOpenConns(connections)
-	l.db.SetMaxIdleConns(connections)
-	l.db.SetConnMaxLifetime(time.Hour)
+	l.connect = func(connections int) *sql.DB {
+		db := sql.OpenDB(&connector{
+			Connector: stdlib.GetConnector(*cfg, stdlib.OptionShouldPing(never), stdlib.OptionResetSession(alive(l.timeout/5))),
+			now:       time.Now,
+		})
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+		db.SetConnMaxLifetime(time.Hour)
+		return db
+	}
+	l.db = l.connect(connections)
 	l.dialect = postgres
 	if err := l.db.PingContext(ctx); err != nil {
 		l.db.Close()

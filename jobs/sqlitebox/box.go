@@ -28,6 +28,23 @@ var _ jobs.Outbox = Box{}
 // New makes an outbox of a database that Migrate has prepared.
 func New(db *sql.DB) Box { return Box{sqlbox.New(db, newDialect())} }
 
+// Querier is a transaction, as *sql.Conn and *sql.Tx are.
+type Querier = sqlbox.Querier
+
+// Writing is an application's way to write to its database: it runs body in one
+// transaction, alone or with others under a savepoint, and returns nil when that
+// is committed. What body returns undoes what it did. Statements run with the
+// context that body is given: one that is interrupted may take the whole
+// transaction with it.
+type Writing func(ctx context.Context, body func(ctx context.Context, q Querier) error) error
+
+// NewWith makes an outbox that reads from readers and writes by the application's
+// own way: SQLite has one writer at a time, and an application that keeps one
+// would else wait for locks against its own outbox.
+func NewWith(readers *sql.DB, write Writing) Box {
+	return Box{sqlbox.NewWith(readers, newDialect(), sqlbox.Writing(write))}
+}
+
 // Migrate creates the tables or brings them to this version. It may be called at
 // every start, by any number of processes: each version is applied under the
 // database's write lock.

@@ -25,12 +25,26 @@ var errRaced = errors.New("another transaction wrote the same rows")
 
 // Box is an outbox on a database.
 type Box struct {
-	db *sql.DB
-	d  Dialect
+	db      *sql.DB
+	d       Dialect
+	writing Writing
 }
 
+// Writing runs a body in one transaction, which is committed when it returns nil
+// and undone when it does not. The body uses the context that it is given.
+type Writing func(ctx context.Context, body func(ctx context.Context, q Querier) error) error
+
 // New makes an outbox of a database whose schema was migrated.
-func New(db *sql.DB, d Dialect) *Box { return &Box{db: db, d: d} }
+func New(db *sql.DB, d Dialect) *Box {
+	b := &Box{db: db, d: d}
+	b.writing = b.begin
+	return b
+}
+
+// NewWith makes one that reads from a database and writes by other means.
+func NewWith(db *sql.DB, d Dialect, writing Writing) *Box {
+	return &Box{db: db, d: d, writing: writing}
+}
 
 // write runs a transaction, again when it was rolled back for no fault of its
 // own. An error means that its fate is unknown.
@@ -57,11 +71,18 @@ func (b *Box) write(ctx context.Context, doing string, body func(*session) error
 }
 
 func (b *Box) once(ctx context.Context, body func(*session) error) error {
+	return b.writing(ctx, func(ctx context.Context, q Querier) error {
+		return body(&session{ctx: ctx, q: q, d: b.d})
+	})
+}
+
+// begin is Writing by a transaction of the dialect's own.
+func (b *Box) begin(ctx context.Context, body func(context.Context, Querier) error) error {
 	tx, err := b.d.Begin(ctx, b.db)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := body(&session{ctx: ctx, q: tx, d: b.d}); err != nil {
+	if err := body(ctx, tx); err != nil {
 		// The connection may be gone; the server rolls back then.
 		_ = tx.Rollback()
 		return err
@@ -75,7 +96,8 @@ func (b *Box) once(ctx context.Context, body func(*session) error) error {
 // reader runs statements that only read, each by itself.
 func (b *Box) reader(ctx context.Context) *session { return &session{ctx: ctx, q: b.db, d: b.d} }
 
-type queryer interface {
+// Querier is what transactions and databases have in common.
+type Querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -83,7 +105,7 @@ type queryer interface {
 // session is a transaction with its dialect and context.
 type session struct {
 	ctx context.Context //nolint:containedctx // it lives for one call
-	q   queryer
+	q   Querier
 	d   Dialect
 }
 

@@ -47,8 +47,7 @@ type Dialect interface {
 
 // Session is a transaction.
 type Session interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	Querier
 	Commit() error
 	Rollback() error
 }

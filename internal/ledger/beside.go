@@ -1,0 +1,32 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+)
+
+// The job queue keeps its rows in this database, in tables that the ledger's
+// migrations make, and asks for them with statements of its own. These are its
+// ways in.
+
+// Querier is a transaction of the ledger's.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Readers is SQLite's pool of readers: it refuses to write.
+func (l *Ledger) Readers() *sql.DB { return l.db }
+
+// WriteBeside runs fn in a transaction: on SQLite inside the writer's group
+// commit, so that who keeps rows beside the ledger's never holds the lock against
+// it. fn uses the context that it is given, since an interrupted statement may
+// undo the whole group.
+func (l *Ledger) WriteBeside(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
+	return l.write(ctx, func(ctx context.Context, t *tx) error { return fn(ctx, t.q) })
+}
+
+// PoolBeside is another pool of connections to PostgreSQL, made like the ledger's
+// own and apart from it: who waits here keeps no delivery waiting. The caller
+// closes it.
+func (l *Ledger) PoolBeside(connections int) *sql.DB { return l.connect(connections) }
