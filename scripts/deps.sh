@@ -10,6 +10,8 @@
 #                            verifier
 #   Mailpit                  a friendly SMTP   go install, into .deps/bin
 #                            server with API
+#   EMPLOYEE                 a sample database from the package firebird*-examples,
+#                            for lenses        unpacked into .deps; no Firebird is installed
 #
 # DEPS=all also installs Chromium. Environment:
 #
@@ -161,6 +163,40 @@ need_mailpit() {
 		lack "Mailpit $MAILPIT_VERSION (go install github.com/axllent/mailpit@$MAILPIT_VERSION)"
 }
 
+# Only the script of the sample database is taken, under the licence it carries (the
+# InterBase Public License); the package's other files are left out. Its name has
+# Firebird's version in it, which differs between releases of the system.
+need_employee() {
+	[ -s .deps/employee.sql ] && return
+	unpack_employee || true
+	[ -s .deps/employee.sql ] || lack "Firebird's sample database EMPLOYEE (package firebird3.0-examples or firebird4.0-examples)"
+}
+
+unpack_employee() {
+	command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+	local download package script
+	download=$(mktemp -d)
+	# apt downloads as a user of its own, who must be able to write here.
+	chmod 777 "$download"
+	for package in firebird3.0-examples firebird4.0-examples; do
+		echo "unpacking the sample database from the package $package"
+		(cd "$download" && apt-get -q download "$package") ||
+			{ apt_get update && (cd "$download" && apt-get -q download "$package"); } ||
+			continue
+		dpkg-deb -x "$download/$package"_*.deb "$download/files"
+		script=$(find "$download/files" -name 'employee.sql*' | head -n 1)
+		[ -n "$script" ] || continue
+		mkdir -p .deps
+		case $script in
+		*.gz) gzip -dc "$script" >.deps/employee.sql.new ;;
+		*) cp "$script" .deps/employee.sql.new ;;
+		esac
+		mv .deps/employee.sql.new .deps/employee.sql
+		break
+	done
+	rm -rf "$download"
+}
+
 # It guards the server that test processes share.
 need_flock() {
 	command -v flock >/dev/null && return
@@ -224,6 +260,7 @@ need_dkim
 need_mailpit
 need_redis
 need_mariadb
+need_employee
 if [ "${DEPS:-}" = all ]; then
 	need_chromium
 fi
