@@ -141,4 +141,4 @@ func (l *Ledger) refuseJobs(ctx context.Context) error {
 }
 
 // jobsMigration is the one that made the job queue's tables.
-const jobsMigration = 3
+const jobsMigration = 4
