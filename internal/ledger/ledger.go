@@ -46,10 +46,11 @@ type Ledger struct {
 	log     *slog.Logger
 	timeout time.Duration
 	// writeDSN opens SQLite for writing: the writer's and the migrations'.
-	writeDSN string
-	path     string                        // SQLite's file
-	connect  func(connections int) *sql.DB // PostgreSQL: makes a pool
-	release  func() error
+	writeDSN  string
+	path      string                        // SQLite's file
+	connect   func(connections int) *sql.DB // PostgreSQL: makes a pool
+	release   func() error
+	announcer Announcer
 	// wroteJobs hears of each commit with jobs.
 	wroteJobs atomic.Pointer[func()]
 }
