@@ -45,6 +45,7 @@ func (c *Config) Check() error {
 	fault(!slices.Contains(formats, c.Log.Format), "log.format", "is %q, and must be one of %v", c.Log.Format, formats)
 	c.checkBlobs(fault)
 	c.checkSources(fault)
+	c.checkJobs(fault)
 	c.Timings.check(fault)
 	return errors.Join(faults...)
 }
