@@ -41,6 +41,7 @@ type Ledger struct {
 	db      *sql.DB // PostgreSQL: the pool. SQLite: readers.
 	writer  *writer // SQLite only: the one goroutine that writes.
 	accepts *acceptBatcher
+	seen    claimsSeen // PostgreSQL only
 	now     func() time.Time
 	ids     postledger.IDSource
 	log     *slog.Logger

@@ -172,6 +172,17 @@ var operations = []operation{
 		}),
 	},
 	{
+		name: "read backlogs", indexes: []string{"deliveries_due"},
+		prepare: reads(func(p *planned) error {
+			b, err := p.Backlogs(p.T.Context())
+			if len(b) != 1 {
+				p.T.Errorf("%d profiles have something waiting, want 1", len(b))
+			}
+			return err
+		}),
+		postgres: "(ROW(due_at, id) > ROW(", sqlite: "(profile_id=? AND lane=? AND app_id=? AND (due_at,id)>(?,?)",
+	},
+	{
 		name: "list what may be sent again", indexes: []string{"deliveries_unconfirmed"},
 		prepare: reads(func(p *planned) error {
 			_, err := p.ResendDue(p.T.Context(), p.Profile.ID, postledger.ID{}, 1000)
