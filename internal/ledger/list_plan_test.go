@@ -154,9 +154,6 @@ func (w *large) cases() []planCase {
 		{"messages by id", true, ledger.Filter{App: w.App.ID, Message: message}, []string{m + "app|" + m + "pkey"}, 10},
 		{"messages of a profile", true, ledger.Filter{Profile: w.Profile.ID}, []string{d + "message", m + "pkey"}, rest},
 		{"messages in a state", true, ledger.Filter{App: w.App.ID, Statuses: status(failed)}, []string{d + "message", m + "app"}, 2 * rest},
-		{"messages in a frequent state", true, ledger.Filter{App: w.App.ID, Statuses: status(sent)}, []string{d + "message", m + "app"}, 2 * rest},
-		{"anyone's messages in a frequent state", true, ledger.Filter{Statuses: status(sent)}, []string{d + "message", m + "pkey"}, 2 * rest},
-		{"anyone's messages in a state", true, ledger.Filter{Statuses: status(failed)}, []string{d + "message", m + "pkey"}, 2 * rest},
 		{"messages to a recipient", true, ledger.Filter{App: w.App.ID, Recipient: "u77@d77.example"}, []string{d + "address", d + "message", m + "pkey"}, 400},
 	}
 }
