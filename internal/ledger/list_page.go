@@ -148,6 +148,12 @@ func (l *Ledger) snapshot(ctx context.Context, fn func(ctx context.Context, t *t
 	o := &sql.TxOptions{ReadOnly: true}
 	if l.dialect == postgres {
 		o.Isolation = sql.LevelRepeatableRead
+		select {
+		case l.snapshots <- struct{}{}:
+			defer func() { <-l.snapshots }()
+		case <-ctx.Done():
+			return fmt.Errorf("begin snapshot: %w", ctx.Err())
+		}
 	}
 	stx, err := l.db.BeginTx(ctx, o)
 	if err != nil {
