@@ -40,7 +40,7 @@ func decode(c *catalogue.Column, raw any) (any, error) {
 	}
 	switch c.Kind {
 	case catalogue.Text, catalogue.Enum:
-		return text, nil
+		return raw, nil
 	case catalogue.UUID:
 		if id, ok := parseUUID(text); ok {
 			return id, nil
@@ -129,10 +129,13 @@ func decodeFloat(c *catalogue.Column, raw any) (any, error) {
 }
 
 func decodeMoment(c *catalogue.Column, text string) any {
-	form := map[catalogue.Kind]string{
-		catalogue.Date: dateForm, catalogue.Time: timeForm,
-		catalogue.Timestamp: "2006-01-02 15:04:05.999999", catalogue.TimestampTZ: "2006-01-02 15:04:05.999999",
-	}[c.Kind]
+	form := "2006-01-02 15:04:05.999999"
+	switch c.Kind {
+	case catalogue.Date:
+		form = dateForm
+	case catalogue.Time:
+		form = timeForm
+	}
 	t, err := time.Parse(form, text)
 	switch {
 	case err != nil, c.Kind != catalogue.Time && t.Year() < 1:

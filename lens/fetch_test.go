@@ -248,7 +248,7 @@ func TestStreamGivesEachRowOnceWhileOthersChange(t *testing.T) {
 	for _, d := range databases(t) {
 		t.Run(string(d.dialect), func(t *testing.T) {
 			d.exec(t, "CREATE TABLE people (id bigint NOT NULL PRIMARY KEY, name varchar(20))")
-			const stay = 1500
+			const stay = 3500
 			var values []string
 			for i := range stay {
 				values = append(values, fmt.Sprintf("(%d, 'stays')", 10*i))

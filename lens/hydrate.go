@@ -31,6 +31,12 @@ func (h *hydration) level(ctx context.Context, l *level, rows []Row, raws [][]an
 			return fmt.Errorf("relation %s: %w", l.links[i].name, err)
 		}
 	}
+	for i := range l.joined {
+		j := &l.joined[i]
+		if err := h.level(ctx, j.level, j.rows, j.raws); err != nil {
+			return fmt.Errorf("relation %s: %w", j.name, err)
+		}
+	}
 	return nil
 }
 
@@ -82,11 +88,12 @@ func (h *hydration) related(ctx context.Context, k *link, values [][]any, holder
 	var rows []Row
 	var raws [][]any
 	var numbers []int
+	scanned := newScanner(columns)
 	err := h.source.Read(ctx, statement, args, func(scan func(...any) error) error {
 		if h.left--; h.left < 0 {
 			return ErrTooManyRelated
 		}
-		raw, err := scanRow(scan, columns)
+		raw, err := scanned.row(scan)
 		if err != nil {
 			return err
 		}
@@ -97,7 +104,7 @@ func (h *hydration) related(ctx context.Context, k *link, values [][]any, holder
 		if !k.nested.relation.Many && len(numbers) > 0 && numbers[len(numbers)-1] == int(n) {
 			return nil // a declared relation to one that leads to several
 		}
-		row, err := l.row(raw[1:])
+		row, err := l.row(h.query.catalogue.Dialect, raw[1:])
 		rows, raws, numbers = append(rows, row), append(raws, raw[1:]), append(numbers, int(n))
 		return err
 	})
@@ -124,7 +131,7 @@ func (q *Query) relatedStatement(k *link, values [][]any) (statement string, arg
 	given := w.given(k.columns, values)
 	from, where, last := w.hopsFrom(n.relation, n.floors, "given", func(pair int) string { return "given.v" + itoa(pair) })
 	var chosen selection
-	l = chosen.level(w, n.shape, last)
+	l = chosen.level(w, n.shape, last, false)
 	if n.where != nil {
 		where += " AND (" + w.where(n.where, last) + ")"
 	}

@@ -1,6 +1,8 @@
 package lens
 
 import (
+	"slices"
+
 	"github.com/postledger/postledger/lens/catalogue"
 )
 
@@ -10,6 +12,7 @@ type level struct {
 	shape  shape
 	fields []int
 	links  []link
+	joined []joinedLevel
 }
 
 // link is a relation of a level.
@@ -28,19 +31,33 @@ type fixedAt struct {
 	at int
 }
 
-// selection gathers the columns of a result.
-type selection struct{ exprs []string }
+// selection gathers the columns of a result, and the tables that are joined for them.
+type selection struct {
+	exprs []string
+	joins string
+}
 
+// add finds the place of an expression. What is asked for twice, such as a key that is
+// selected too, is read once.
 func (s *selection) add(expr string) int {
+	if at := slices.Index(s.exprs, expr); at >= 0 {
+		return at
+	}
 	s.exprs = append(s.exprs, expr)
 	return len(s.exprs) - 1
 }
 
-func (s *selection) level(w *writer, from shape, alias string) *level {
+// level chooses what a shape needs of the rows of alias. With join, relations to one
+// row become part of the statement where they can.
+func (s *selection) level(w *writer, from shape, alias string, join bool) *level {
 	l := &level{shape: from, fields: make([]int, len(from))}
 	for i, item := range from {
 		if item.column != nil {
 			l.fields[i] = s.add(w.dialect.read(item.column, w.ref(alias, item.column)))
+			continue
+		}
+		if join && joins(item.nested) {
+			l.joined = append(l.joined, s.join(w, item.nested, alias))
 			continue
 		}
 		hop := item.nested.relation.Hops[0]
@@ -59,8 +76,13 @@ func (s *selection) level(w *writer, from shape, alias string) *level {
 	return l
 }
 
+// follows tells whether a row's values are needed after it was made.
+func (l *level) follows() bool {
+	return len(l.links) > 0 || slices.ContainsFunc(l.joined, func(j joinedLevel) bool { return j.level.follows() })
+}
+
 // row makes the row of a result, its relations empty.
-func (l *level) row(raw []any) (Row, error) {
+func (l *level) row(d catalogue.Dialect, raw []any) (Row, error) {
 	row := make(Row, len(l.shape))
 	for i, item := range l.shape {
 		if item.column == nil {
@@ -76,6 +98,15 @@ func (l *level) row(raw []any) (Row, error) {
 			return nil, err
 		}
 		row[item.column.Name] = value
+	}
+	for i := range l.joined {
+		inner, err := l.joined[i].row(d, raw)
+		if err != nil {
+			return nil, err
+		}
+		if inner != nil {
+			row[l.joined[i].name] = inner
+		}
 	}
 	return row, nil
 }

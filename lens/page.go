@@ -62,13 +62,19 @@ func (q *Query) page(ctx context.Context, s *source.Source, order []ordering, af
 	}
 	var rows []Row
 	var raws [][]any
+	scanned := newScanner(read.columns)
 	err = s.Read(ctx, read.sql, read.args, func(scan func(...any) error) error {
-		raw, err := scanRow(scan, read.columns)
+		raw, err := scanned.row(scan)
 		if err != nil {
 			return err
 		}
-		row, err := read.level.row(raw)
-		rows, raws = append(rows, row), append(raws, raw)
+		row, err := read.level.row(read.dialect, raw)
+		rows = append(rows, row)
+		if read.follows || len(rows) == limit {
+			raws = append(raws, raw)
+		} else {
+			scanned.again(raw)
+		}
 		return err
 	})
 	if err != nil {
@@ -76,11 +82,19 @@ func (q *Query) page(ctx context.Context, s *source.Source, order []ordering, af
 	}
 	page := Page{Rows: rows}
 	if len(rows) > limit {
-		page.Rows, raws = rows[:limit], raws[:limit]
-		if page.Next, err = read.cursor(raws[limit-1]); err != nil {
+		last := limit - 1
+		if !read.follows {
+			last = 0
+		}
+		page.Rows = rows[:limit]
+		if page.Next, err = read.cursor(raws[last]); err != nil {
 			return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
 		}
 	}
+	if !read.follows {
+		return page, nil
+	}
+	raws = raws[:len(page.Rows)]
 	h := &hydration{query: q, source: s, left: MaxRelated}
 	if err := h.level(ctx, read.level, page.Rows, raws); err != nil {
 		return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
@@ -99,13 +113,16 @@ type pageRead struct {
 	order     []ordering
 	orderedAt []int
 	keyAt     []int
+	// follows: relations are read after the page, by the values of its rows.
+	follows bool
 }
 
 func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageRead, error) {
 	w := newWriter(q.catalogue.Dialect)
 	alias := w.alias()
 	var chosen selection
-	r := &pageRead{dialect: w.speaks, level: chosen.level(w, q.shape, alias), order: order, name: orderName(q.table.Name, order, columnNames(q.key))}
+	r := &pageRead{dialect: w.speaks, level: chosen.level(w, q.shape, alias, true), order: order, name: orderName(q.table.Name, order, columnNames(q.key))}
+	r.follows = r.level.follows()
 	for _, o := range order {
 		r.orderedAt = append(r.orderedAt, chosen.add(w.dialect.read(o.column, w.ref(alias, o.column))))
 	}
@@ -120,8 +137,12 @@ func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageR
 		}
 		where = "(" + where + ") AND " + w.after(order, q.key, alias, at)
 	}
-	r.sql = "SELECT " + strings.Join(chosen.exprs, ", ") + " FROM " + w.table(q.table, alias) + " WHERE " + where +
-		" ORDER BY " + w.orderBy(order, q.key, alias) + " LIMIT " + itoa(limit)
+	end := " WHERE " + where + " ORDER BY " + w.orderBy(order, q.key, alias) + " LIMIT " + itoa(limit)
+	from := w.table(q.table, alias) + chosen.joins + end
+	if chosen.joins != "" && w.speaks == catalogue.PostgreSQL {
+		from = w.pageFirst(q, order, alias, end) + chosen.joins + " ORDER BY " + w.orderBy(order, q.key, alias)
+	}
+	r.sql = "SELECT " + strings.Join(chosen.exprs, ", ") + " FROM " + from
 	r.args, r.columns = w.args, len(chosen.exprs)
 	return r, nil
 }
@@ -157,10 +178,31 @@ func columnNames(columns []*catalogue.Column) []string {
 	return names
 }
 
-func scanRow(scan func(...any) error, columns int) ([]any, error) {
-	raw, into := make([]any, columns), make([]any, columns)
-	for i := range raw {
-		into[i] = &raw[i]
+// scanner scans the rows of a result, and makes room for some of them at a time.
+type scanner struct {
+	columns int
+	room    []any
+	last    []any // to be used again
+	into    []any
+}
+
+func newScanner(columns int) *scanner { return &scanner{columns: columns, into: make([]any, columns)} }
+
+// again takes back the room of the row that came last.
+func (s *scanner) again(raw []any) { s.last = raw }
+
+func (s *scanner) row(scan func(...any) error) ([]any, error) {
+	const rows = 64
+	raw := s.last
+	if s.last = nil; raw == nil {
+		if len(s.room) == 0 {
+			s.room = make([]any, rows*s.columns)
+		}
+		raw = s.room[:s.columns:s.columns]
+		s.room = s.room[s.columns:]
 	}
-	return raw, scan(into...)
+	for i := range raw {
+		s.into[i] = &raw[i]
+	}
+	return raw, scan(s.into...)
 }

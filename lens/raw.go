@@ -1,6 +1,8 @@
 package lens
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/postledger/postledger/lens/catalogue"
@@ -10,9 +12,18 @@ import (
 // it: what keys and relations are followed by. What raw reads, bindRaw gives back
 // as the same value of the same type.
 
-func (postgresDialect) raw(_ *catalogue.Column, ref string) string { return ref + "::text" }
+// raw: whole numbers come as they are, without a detour through text.
+func (postgresDialect) raw(c *catalogue.Column, ref string) string {
+	if c.Kind == catalogue.Int || c.Kind == catalogue.BigInt {
+		return ref
+	}
+	return ref + "::text"
+}
 
 func (postgresDialect) bindRaw(w *writer, c *catalogue.Column, v any) string {
+	if n, whole := v.(int64); whole {
+		v = strconv.FormatInt(n, 10)
+	}
 	return w.bind(v) + "::text::" + c.Type
 }
 
@@ -78,7 +89,7 @@ func (w *writer) given(columns []*catalogue.Column, values [][]any) string {
 		for i, c := range columns {
 			list := make([]string, len(values))
 			for j := range values {
-				list[j], _ = values[j][i].(string)
+				list[j] = fmt.Sprint(values[j][i])
 			}
 			arrays[i], texts[i] = w.bind(list)+"::text[]", "u"+itoa(i)
 			casts = append(casts, texts[i]+"::"+c.Type)

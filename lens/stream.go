@@ -3,6 +3,7 @@ package lens
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/postledger/postledger/lens/source"
 )
@@ -21,8 +22,9 @@ import (
 // ends after the last page or the first error.
 func (q *Query) Stream(ctx context.Context, s *source.Source, after Cursor) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
+		size := q.streamPage(s)
 		for {
-			p, err := q.page(ctx, s, nil, after, 0)
+			p, err := q.page(ctx, s, nil, after, size)
 			if err != nil {
 				yield(Page{}, err)
 				return
@@ -33,6 +35,22 @@ func (q *Query) Stream(ctx context.Context, s *source.Source, after Cursor) iter
 			after = p.Next
 		}
 	}
+}
+
+// streamPage is the size of a stream's pages: the largest, unless rows bring related
+// rows along, of which a page holds so many only.
+func (q *Query) streamPage(s *source.Source) int {
+	size := MaxPage
+	if many(q.shape) {
+		size = DefaultPage
+	}
+	return min(size, s.Options().Rows-1)
+}
+
+func many(s shape) bool {
+	return slices.ContainsFunc(s, func(i shapeItem) bool {
+		return i.nested != nil && (i.nested.relation.Many || many(i.nested.shape))
+	})
 }
 
 // Rows is Stream, row by row.

@@ -75,6 +75,9 @@ func parts() map[string]func(*job) (result, error) {
 		"sign":          signAndRecord,
 		"bare-postgres": barePostgres,
 		"bare-sqlite":   bareSQLite,
+		"lens-load":     lensLoad,
+		"lens-bare":     lensBare,
+		"lens-stream":   lensStream,
 	}
 }
 

@@ -13,7 +13,9 @@ type options struct {
 	// behind is how many deliveries the late ones stand behind.
 	behind int
 	// many is how many a server has delivered when its memory is looked at.
-	many          int
+	many int
+	// users is how many rows a lens streams.
+	users         int
 	full          bool
 	out, profiles string
 	only          string
@@ -33,19 +35,20 @@ func main() {
 	flag.IntVar(&o.pairs, "pairs", 7, "pairs of runs")
 	flag.IntVar(&o.behind, "behind", 20_000, "deliveries that the late ones of -only fair stand behind")
 	flag.IntVar(&o.many, "many", 300_000, "messages of a memory run")
+	flag.IntVar(&o.users, "users", 100_000, "rows that a lens streams")
 	flag.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	flag.StringVar(&o.profiles, "profiles", "", "directory for CPU profiles of the last pair")
 	flag.StringVar(&o.only, "only", "", "measure only these, with commas between: "+sectionNames())
-	flag.BoolVar(&o.full, "full", false, "100,000 messages a run and behind, 10,000 requests, and memory: hours, not minutes")
+	flag.BoolVar(&o.full, "full", false, "100,000 messages a run and behind, 10,000 requests, a million users, and memory: hours, not minutes")
 	short := flag.Bool("short", false, "three small pairs: shows that it works, and little more")
 	flag.Parse()
 	if *short {
-		o.n, o.accepts, o.pairs, o.behind = 2_000, 1_000, 3, 5_000
+		o.n, o.accepts, o.pairs, o.behind, o.users = 2_000, 1_000, 3, 5_000, 20_000
 	}
 	if o.full {
-		o.n, o.accepts, o.behind = 100_000, 10_000, 100_000
+		o.n, o.accepts, o.behind, o.users = 100_000, 10_000, 100_000, 1_000_000
 	}
-	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 || o.behind < 100 || o.many < 100 {
+	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 || o.behind < 100 || o.many < 100 || o.users < 100 {
 		flag.Usage()
 		os.Exit(2)
 	}

@@ -30,6 +30,7 @@ func sections() []section {
 		{name: "fair", before: (*bench).fair},
 		{name: "wire", pair: (*bench).wire, judge: (*bench).judgeWire},
 		{name: "sign", pair: (*bench).sign, judge: (*bench).judgeSign},
+		{name: "lens", before: (*bench).prepareLens, pair: (*bench).lens, judge: (*bench).judgeLens},
 		{name: "memory", before: (*bench).memory, large: true},
 	}
 }

@@ -1,4 +1,0 @@
-package queue
-
-// SeatLease is seatLease, which another process would take.
-const SeatLease = seatLease
