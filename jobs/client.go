@@ -156,13 +156,29 @@ func (c *Client) EnqueueTx(ctx context.Context, tx Tx, list ...Job) ([]ID, error
 // Committed says that a transaction with jobs was committed.
 func (c *Client) Committed() { c.o.Wake() }
 
-// Close refuses further jobs and waits for the calls that are under way.
-func (c *Client) Close() error {
+// Close refuses further jobs and waits for the calls that are under way, until ctx
+// ends. An outbox that is a Spiller is closed with it: it writes what it has
+// accumulated, and its error says how many rows it could not write.
+func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.calls.Wait()
-	return nil
+	idle := make(chan struct{})
+	go func() { c.calls.Wait(); close(idle) }() // ends with the last call
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	var err error
+	if spiller, ok := c.outbox.(*Spiller); ok {
+		err = spiller.Close(ctx)
+	}
+	select {
+	case <-idle:
+	default:
+		err = errors.Join(err, fmt.Errorf("close job client: calls are under way: %w", context.Cause(ctx)))
+	}
+	return err
 }
 
 func (c *Client) begin() error {

@@ -329,7 +329,7 @@ func TestLanesOfAClient(t *testing.T) {
 	if err != nil || d.Slow.Jobs != 2 || d.Fast.Jobs != 2 {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	if err := client.Close(); err != nil {
+	if err := client.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Enqueue(context.Background(), jobs.Job{Handler: "other"}); !errors.Is(err, jobs.ErrClosed) {

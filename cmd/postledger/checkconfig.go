@@ -27,6 +27,11 @@ func (c *checkConfigCmd) Run(e *env) error {
 			return &usageError{err}
 		}
 	}
+	if cfg.Jobs.Driver == config.RedisDriver {
+		if _, err := cfg.Jobs.RedisOptions(); err != nil {
+			return &usageError{err}
+		}
+	}
 	shown, err := cfg.Show()
 	if err != nil {
 		return err

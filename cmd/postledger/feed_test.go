@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/postledger/postledger/client"
@@ -19,6 +20,7 @@ type feed struct {
 	addresses []string
 	mu        sync.Mutex
 	repeated  int
+	open      atomic.Int64 // those without an answer, under way or in todo
 }
 
 // request is a batch or a direct message.
@@ -65,6 +67,7 @@ func newFeed(t *testing.T, deliveries int) *feed {
 		}
 	}
 	f.todo = make(chan request, len(all))
+	f.open.Store(int64(len(all)))
 	for _, r := range all {
 		f.todo <- r
 	}
@@ -115,6 +118,7 @@ func (f *feed) one(t *testing.T, ctx context.Context, c *client.Client) bool {
 		_, err = c.Send(ctx, r.message)
 	}
 	if err == nil {
+		f.open.Add(-1)
 		return true
 	}
 	f.todo <- r

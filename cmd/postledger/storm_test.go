@@ -98,7 +98,7 @@ func storm(t *testing.T, f stormForm) {
 	w.feed = newFeed(t, f.deliveries)
 
 	living := crashtest.Storm(t, hop, crashtest.Plan{
-		Kills: f.kills, Deliveries: f.deliveries, Start: w.start, Places: f.processes, AfterKill: w.afterKill,
+		Kills: f.kills, Deliveries: f.deliveries, Start: w.start, Places: f.processes, AfterKill: w.afterKill, Left: w.left,
 	})
 	var last *fedServer // by this binary
 	for _, p := range living {

@@ -30,6 +30,8 @@ type weather struct {
 	hop   *crashtest.Sink
 	form  stormForm
 	kills int // looked at so far
+	// servers are the newest of each place.
+	servers []*fedServer
 	// Ledger is what the check reads, and only open while it does.
 	*ledger.Ledger
 	database string // PostgreSQL's URL; "" for SQLite
@@ -89,11 +91,12 @@ func (w *weather) program(place int) string {
 type fedServer struct {
 	*server
 	fed chan struct{} // closed when there is nothing to do, or nobody to ask
+	up  chan struct{} // closed when it can be asked
 }
 
 func (w *weather) start(place int) crashtest.Process {
 	s, up := w.place.launchProgram(w.t, w.program(place))
-	f := &fedServer{s, make(chan struct{})}
+	f := &fedServer{s, make(chan struct{}), up}
 	go func() {
 		defer close(f.fed)
 		select {
@@ -109,7 +112,45 @@ func (w *weather) start(place int) crashtest.Process {
 			w.t.Logf("it ended by itself: %s", s.logged())
 		}
 	})
+	for len(w.servers) <= place {
+		w.servers = append(w.servers, nil)
+	}
+	w.servers[place] = f
 	return f
+}
+
+// left says whether a kill can still meet work: something is not accepted yet,
+// or a living server has what is due, on the wire or to be sent again. One that
+// cannot answer, such as one that is starting, may have; what the hop put off
+// waits for its time, and nothing happens until then.
+func (w *weather) left() bool {
+	if w.feed.open.Load() > 0 {
+		return true
+	}
+	for _, s := range w.servers {
+		select {
+		case <-s.up:
+			return w.busy(s)
+		default:
+		}
+	}
+	return true
+}
+
+// busy says whether the ledger has something to do, as one server knows it.
+func (w *weather) busy(s *fedServer) bool {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+	defer cancel()
+	f := client.DeliveryFilter{Statuses: []postledger.Status{postledger.StatusQueued, postledger.StatusSending}, PageSize: 1000}
+	if w.form.resends {
+		f.Statuses = append(f.Statuses, postledger.StatusUnconfirmed)
+	}
+	for d, err := range s.client(w.t, w.app).Deliveries(ctx, f) {
+		if err != nil || d.Status != postledger.StatusQueued || !d.DueAt.After(time.Now()) {
+			return true
+		}
+	}
+	return false
 }
 
 // Kill is kill -9.

@@ -27,14 +27,20 @@ func (s *server) authenticate(ctx context.Context, c *call) *Problem {
 		return problem(codeUnauthorized, "")
 	}
 	sum := secret.SumToken(token)
-	known, cleared, hit := s.keys.get(sum)
-	if !hit {
+	known, cleared, is := s.keys.get(sum)
+	if is == keyDoubtful && s.unchanged(ctx, &known) {
+		is = keyGood
+	}
+	if is != keyGood {
 		// A look-up costs a query: who fails too often waits. A key that has
 		// worked is not touched by that.
 		if wait := s.failures.wait(source); wait > 0 && !s.keys.good(sum) {
 			p := problem(codeRate, "too many failed logins")
 			p.retryAfter = wait
 			return p
+		}
+		if known.version == 0 {
+			s.unchanged(ctx, &known)
 		}
 		var err error
 		known.key, known.app, err = s.keyBySum(ctx, sum)
@@ -66,6 +72,20 @@ func (s *server) authenticate(ctx context.Context, c *call) *Problem {
 		return problem(codeForbidden, "")
 	}
 	return nil
+}
+
+// unchanged asks for the policy's version and reports whether it is the
+// identity's. When it is not, the identity is to be looked up under that one.
+func (s *server) unchanged(ctx context.Context, id *identity) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	at := s.Now()
+	version, err := s.Ledger.PolicyVersion(ctx)
+	if s.keys.confirm(*id, version, at, err) {
+		return true
+	}
+	*id = identity{version: version}
+	return false
 }
 
 // keyBySum looks a key up, within the time that a caller is kept waiting.

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"context"
+	"crypto/sha256"
 	"net/http"
 	"strings"
 	"testing"
@@ -144,6 +146,63 @@ func TestAKeyInUseIsLookedUpAgain(t *testing.T) {
 	w.clock.advance(time.Second)
 	w.call("GET", "/v1/messages", token, nil).refused("unauthorized")
 	w.call("GET", "/v1/messages", token, nil).refused("unauthorized")
+}
+
+// asked counts what the cache of keys asks of the ledger.
+type asked struct {
+	api.Ledger
+	keys, versions int
+}
+
+func (a *asked) APIKeyBySum(ctx context.Context, sum [sha256.Size]byte) (postledger.APIKey, postledger.App, error) {
+	a.keys++
+	return a.Ledger.APIKeyBySum(ctx, sum)
+}
+
+func (a *asked) PolicyVersion(ctx context.Context) (int64, error) {
+	a.versions++
+	return a.Ledger.PolicyVersion(ctx)
+}
+
+// Keys are not looked up again while nothing of the policy changes, but for once
+// a minute: one question a second answers for all of them.
+func TestKeysAreKeptWhileThePolicyIsTheSame(t *testing.T) {
+	count := &asked{}
+	w := sqlite(t, func(c *api.Config) { count.Ledger, c.Ledger = c.Ledger, count })
+	second, _ := w.keyUntil(w.app.ID, time.Time{}, postledger.ScopeRead)
+	tokens := []string{w.read, second}
+	use := func() {
+		for _, token := range tokens {
+			w.call("GET", "/v1/messages", token, nil).want(http.StatusOK)
+		}
+	}
+	want := func(when string, keys, versions int) {
+		t.Helper()
+		if count.keys != keys || count.versions != versions {
+			t.Errorf("%s: %d keys were looked up and the version was asked for %d times, want %d and %d",
+				when, count.keys, count.versions, keys, versions)
+		}
+		count.keys, count.versions = 0, 0
+	}
+	use()
+	want("at first", 2, 1)
+	use()
+	want("in the same second", 0, 0)
+	for range 5 {
+		w.clock.advance(time.Second)
+		use()
+	}
+	want("in five seconds", 0, 5)
+	w.clock.advance(10 * time.Second)
+	use()
+	want("after a rest", 0, 1)
+	w.keyUntil(w.app.ID, time.Time{}, postledger.ScopeRead)
+	w.clock.advance(time.Second)
+	use()
+	want("after a change", 2, 1)
+	w.clock.advance(time.Minute)
+	use()
+	want("after a minute", 2, 0)
 }
 
 // A refused scope is audited under the key, whatever the route.

@@ -52,6 +52,8 @@ type Config struct {
 type Ledger interface {
 	NewID() postledger.ID
 	AppendAudit(ctx context.Context, e postledger.AuditEvent) error
+	// PolicyVersion changes whenever an app, a key, a grant or a profile does.
+	PolicyVersion(ctx context.Context) (int64, error)
 	APIKeyBySum(ctx context.Context, sum [sha256.Size]byte) (postledger.APIKey, postledger.App, error)
 
 	MessageByID(ctx context.Context, app, id postledger.ID) (ledger.MessageView, error)

@@ -16,7 +16,7 @@ func (a *App) adminHandler() http.Handler {
 		_, _ = w.Write([]byte("ok\n"))
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		results, stopping := a.ready.all(r.Context())
+		results, stopping := a.ready.detail(r.Context())
 		answer := struct {
 			Ready    bool     `json:"ready"`
 			Stopping bool     `json:"stopping"`

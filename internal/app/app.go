@@ -16,6 +16,7 @@ import (
 	"github.com/postledger/postledger/internal/app/config"
 	"github.com/postledger/postledger/internal/app/hop"
 	"github.com/postledger/postledger/internal/app/metrics"
+	"github.com/postledger/postledger/internal/app/queue"
 	"github.com/postledger/postledger/internal/app/upkeep"
 	"github.com/postledger/postledger/internal/deliver"
 	"github.com/postledger/postledger/internal/ledger"
@@ -47,6 +48,7 @@ type App struct {
 	waiters *accept.Waiters
 	accept  *accept.Service
 	keeper  *upkeep.Keeper
+	queue   *queue.Queue
 	api     http.Handler
 	ready   *readiness
 	public  *listener
@@ -112,7 +114,13 @@ func (a *App) start(ctx context.Context) ([]net.Listener, error) {
 	if err := a.makeSteps(); err != nil {
 		return sockets, err
 	}
+	if err := a.makeQueue(ctx); err != nil {
+		return sockets, err
+	}
 	if err := a.makeAPI(); err != nil {
+		return sockets, err
+	}
+	if err := a.queue.Start(ctx); err != nil {
 		return sockets, err
 	}
 	if err := a.worker.Start(ctx); err != nil {
@@ -204,8 +212,8 @@ func (a *App) Stop() error {
 	}
 }
 
-// stop gives requests a quarter of the time and the wire up to three; the rest
-// is for writing outcomes.
+// stop gives requests a quarter of the time and the wire up to three, jobs that run
+// likewise; the rest is for writing outcomes.
 func (a *App) stop() error {
 	total := a.config.StopTimeout
 	var errs []error
@@ -216,7 +224,12 @@ func (a *App) stop() error {
 	cancel()
 	a.endLoops()
 	wire, cancel := context.WithTimeout(context.Background(), total/2)
+	var others sync.WaitGroup
+	var queued error
+	others.Go(func() { queued = a.queue.Stop(wire) })
 	errs = append(errs, a.worker.Stop(wire))
+	others.Wait()
+	errs = append(errs, queued)
 	cancel()
 	a.loops.Wait()
 	if a.admin != nil {

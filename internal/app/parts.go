@@ -107,6 +107,8 @@ func (a *App) makeSteps() error {
 		{"attachments", a.blobs.Check},
 		{"accepting", a.refusals.ready},
 		{"worker", a.workerReady},
+	}, notes: []note{
+		{"jobs", a.queueReady},
 	}}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,10 +15,17 @@ type check struct {
 	run  func(context.Context) error
 }
 
+// note is something that is good to know, and that keeps no mail waiting.
+type note struct {
+	name string
+	look func(context.Context) (says, warning string)
+}
+
 // readiness answers whether a process can take and send mail. Answers are kept
 // for a second: who asks must not decide how often the ledger is asked.
 type readiness struct {
 	checks []check
+	notes  []note
 
 	mu       sync.Mutex
 	stopping bool
@@ -25,10 +33,13 @@ type readiness struct {
 	results  []Result
 }
 
-// Result is the answer of one check; "" is good.
+// Result is the answer of one check. Without a fault it is good; a warning makes
+// nothing unready.
 type Result struct {
-	Name  string `json:"name"`
-	Fault string `json:"fault,omitempty"`
+	Name    string `json:"name"`
+	Fault   string `json:"fault,omitempty"`
+	Warning string `json:"warning,omitempty"`
+	Says    string `json:"says,omitempty"`
 }
 
 const (
@@ -78,4 +89,21 @@ func (r *readiness) all(ctx context.Context) ([]Result, bool) {
 	}
 	r.results, r.at = results, time.Now()
 	return results, r.stopping
+}
+
+// noteTimeout bounds a look: who asks for the detail waits no longer.
+const noteTimeout = 2 * time.Second
+
+// detail is all with the notes, which are looked up each time: whether a process is
+// ready must not wait for what does not make it so.
+func (r *readiness) detail(ctx context.Context) ([]Result, bool) {
+	results, stopping := r.all(ctx)
+	results = slices.Clone(results)
+	for _, n := range r.notes {
+		ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+		says, warning := n.look(ctx)
+		cancel()
+		results = append(results, Result{Name: n.name, Says: says, Warning: warning})
+	}
+	return results, stopping
 }

@@ -32,7 +32,7 @@ var (
 	}
 	steps = []string{
 		"internal/accept", "internal/mailing", "internal/deliver",
-		"internal/settle", "internal/feedback", "internal/consent", "internal/webhook",
+		"internal/settle", "internal/feedback", "internal/consent", "internal/audience", "internal/webhook",
 	}
 	surfaces = []string{"internal/api", "internal/web", "internal/smtpd"}
 	wholes   = []string{"internal/app", "internal/bench", "cmd"}

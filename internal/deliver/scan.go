@@ -1,22 +1,11 @@
 package deliver
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/postledger/postledger/internal/ledger"
-)
-
-const (
-	// longTrail is from how many claimed deliveries on a key is looked for by
-	// its trail: to walk over fewer dead entries takes less than a millisecond.
-	longTrail = 1000
-	// trailsMost bounds the keys that one scan looks for so, the longest trails
-	// first: each costs two more index probes.
-	trailsMost = 64
 )
 
 // scanKeys finds keys with work that nobody woke us for: another process's
@@ -41,23 +30,13 @@ func (w *Worker) scanKeys() error {
 func (w *Worker) passed(now time.Time) []ledger.Passed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var keys []ledger.ClaimKey
-	for k, st := range w.keys {
-		if st.trail.Long() >= longTrail {
-			keys = append(keys, k)
+	return ledger.PassedBy(func(yield func(ledger.ClaimKey, *ledger.Trail) bool) {
+		for k, st := range w.keys {
+			if !yield(k, &st.trail) {
+				return
+			}
 		}
-	}
-	if len(keys) > trailsMost {
-		slices.SortFunc(keys, func(a, b ledger.ClaimKey) int {
-			return cmp.Compare(w.keys[b].trail.Long(), w.keys[a].trail.Long())
-		})
-		keys = keys[:trailsMost]
-	}
-	out := make([]ledger.Passed, len(keys))
-	for i, k := range keys {
-		out[i] = ledger.Passed{Key: k, After: w.keys[k].trail.Begin(now)}
-	}
-	return out
+	}, now)
 }
 
 // note puts the keys to work that wait, and lets the others rest.
@@ -85,7 +64,7 @@ func (w *Worker) note(began time.Time, passed []ledger.Passed, waits ledger.Wait
 		w.turns[laneOf(k.Lane)].Remove(k)
 		// Its trail stays while it saves walking over it. A short one that is
 		// due to begin at the start is worth nothing.
-		if st.trail.Long() < longTrail && st.trail.Whole(now) {
+		if st.trail.Long() < ledger.LongTrail && st.trail.Whole(now) {
 			delete(w.keys, k)
 		}
 	}

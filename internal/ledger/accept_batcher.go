@@ -253,7 +253,7 @@ func (b *acceptBatcher) once(answers []*answer) (xid uint64, err error) {
 	}
 	for range 3 {
 		xid = 0
-		err = b.l.inPostgresTx(ctx, func(ctx context.Context, t *tx) error {
+		err = b.l.inPostgresTx(ctx, b.l.db, func(ctx context.Context, t *tx) error {
 			return acceptGroup(ctx, t, answers, &xid)
 		})
 		if !errors.Is(err, errKeyRace) {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/postledger/postledger"
 )
@@ -11,16 +12,28 @@ import (
 // zero id, due or not, and no further than upTo. It reads that many entries of
 // the due index: callers ask now and then, not for every request.
 func (l *Ledger) CountWaiting(ctx context.Context, profile postledger.ID, upTo int64) (int64, error) {
-	query, args := `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE due_at IS NOT NULL LIMIT ?) d`, []any{upTo}
-	if !profile.IsZero() {
-		query, args = `SELECT count(*) FROM (SELECT 1 FROM deliveries
-			WHERE profile_id = ? AND due_at IS NOT NULL LIMIT ?) d`, []any{profile, upTo}
+	return l.countWaiting(ctx, profile, upTo, time.Now())
+}
+
+func (l *Ledger) countWaiting(ctx context.Context, profile postledger.ID, upTo int64, at time.Time) (int64, error) {
+	waits, now, err := l.waits(ctx, at)
+	if err != nil {
+		return 0, err
 	}
-	var n int64
-	if err := l.read().row(ctx, []any{&n}, query, args...); err != nil {
-		return 0, fmt.Errorf("count waiting deliveries: %w", err)
+	var total int64
+	for _, w := range waits {
+		if !profile.IsZero() && w.Key.Profile != profile {
+			continue
+		}
+		// What is over the count already is asked for one more, which is as cheap
+		// as to leave its trail where a look at it began.
+		n, _, err := l.count(ctx, w, max(1, upTo-total), now)
+		if err != nil {
+			return 0, err
+		}
+		total += n
 	}
-	return n, nil
+	return min(total, upTo), nil
 }
 
 // Progress is how far a delivery has come, for those who wait for it.

@@ -23,17 +23,5 @@ func TestPostgres(t *testing.T) {
 
 func open(t *testing.T, url string) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), url, ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := l.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return openWith(t, url, 0)
 }

@@ -2,10 +2,8 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/postledger/postledger"
 )
@@ -84,6 +82,9 @@ func (l *Ledger) Lease(ctx context.Context, worker postledger.ID, last Counts, w
 		// found by Leases(worker) and returned by their living owner.
 		return nil, fmt.Errorf("lease deliveries: %w", err)
 	}
+	if l.dialect == postgres {
+		l.seen.note(wants, out)
+	}
 	return out, nil
 }
 
@@ -142,21 +143,4 @@ func (l *Ledger) Leases(ctx context.Context, worker, after postledger.ID, limit 
 		return nil, fmt.Errorf("list leases: %w", err)
 	}
 	return out, nil
-}
-
-// NextDue is how long until the key's oldest waiting delivery is due (zero or
-// less: now); ok is false when none waits.
-func (l *Ledger) NextDue(ctx context.Context, k ClaimKey) (in time.Duration, ok bool, err error) {
-	t := l.read()
-	now, err := t.nowMicros(ctx)
-	if err != nil {
-		return 0, false, err
-	}
-	var due sql.NullInt64
-	err = t.row(ctx, []any{&due}, `SELECT min(due_at) FROM deliveries
-		WHERE profile_id = ? AND lane = ? AND app_id = ? AND due_at IS NOT NULL`, k.Profile, string(k.Lane), k.App)
-	if err != nil {
-		return 0, false, fmt.Errorf("read next due: %w", err)
-	}
-	return time.Duration(due.Int64-now) * time.Microsecond, due.Valid, nil
 }

@@ -22,9 +22,9 @@ type Options struct {
 	// Now is SQLite's clock, and that of ids; a SteadyClock of this machine when
 	// nil. PostgreSQL uses its own.
 	Now func() time.Time
-	// Connections bounds the PostgreSQL pool (default 16): one for the
-	// leaser, one for the settler, one for the accept batcher, the rest for
-	// reads, administration and recovery.
+	// Connections bounds those to PostgreSQL (default 16): one for heartbeats
+	// alone, at most half for lists and books, the rest for the leaser, the
+	// settler, the accept batcher, short reads, administration and recovery.
 	Connections int
 	// Timeout bounds how long an accept waits for its turn, how long its
 	// transaction may take, and how long a lost COMMIT is looked for (default
@@ -39,17 +39,24 @@ type Options struct {
 type Ledger struct {
 	dialect dialect
 	db      *sql.DB // PostgreSQL: the pool. SQLite: readers.
+	beats   *sql.DB // PostgreSQL only: the heartbeat's connection
 	writer  *writer // SQLite only: the one goroutine that writes.
 	accepts *acceptBatcher
-	now     func() time.Time
-	ids     postledger.IDSource
-	log     *slog.Logger
-	timeout time.Duration
+	seen    claimsSeen // PostgreSQL only
+	// snapshots, on PostgreSQL, has a place for each that may be read at once: at
+	// most half of the connections are taken by what people look at, and by
+	// books, however slow; leases, settles and accepts have the others.
+	snapshots chan struct{}
+	now       func() time.Time
+	ids       postledger.IDSource
+	log       *slog.Logger
+	timeout   time.Duration
 	// writeDSN opens SQLite for writing: the writer's and the migrations'.
-	writeDSN string
-	path     string                        // SQLite's file
-	connect  func(connections int) *sql.DB // PostgreSQL: makes a pool
-	release  func() error
+	writeDSN  string
+	path      string                        // SQLite's file
+	connect   func(connections int) *sql.DB // PostgreSQL: makes a pool
+	release   func() error
+	announcer Announcer
 	// wroteJobs hears of each commit with jobs.
 	wroteJobs atomic.Pointer[func()]
 }
@@ -105,6 +112,9 @@ func (l *Ledger) Close() error {
 		errs = append(errs, l.writer.close())
 	}
 	errs = append(errs, l.db.Close())
+	if l.beats != nil {
+		errs = append(errs, l.beats.Close())
+	}
 	if l.release != nil {
 		errs = append(errs, l.release())
 	}
@@ -125,8 +135,18 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Stats is the state of the connection pool, for metrics.
-func (l *Ledger) Stats() sql.DBStats { return l.db.Stats() }
+// Stats is the state of the connections, for metrics.
+func (l *Ledger) Stats() sql.DBStats {
+	s := l.db.Stats()
+	if l.beats != nil {
+		b := l.beats.Stats()
+		s.MaxOpenConnections += b.MaxOpenConnections
+		s.OpenConnections += b.OpenConnections
+		s.InUse += b.InUse
+		s.Idle += b.Idle
+	}
+	return s
+}
 
 // LogBytes is the size of SQLite's write-ahead log. It grows while any reader
 // holds a snapshot of the time before, since what that may read must stay, and
@@ -159,7 +179,7 @@ func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error)
 	if l.writer != nil {
 		err = l.writer.do(ctx, counted)
 	} else {
-		err = l.inPostgresTx(ctx, counted)
+		err = l.inPostgresTx(ctx, l.db, counted)
 	}
 	if jobs > 0 {
 		l.hearJobs() // also when the commit's fate is open

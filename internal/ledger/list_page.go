@@ -134,6 +134,7 @@ func (l *Ledger) listing(ctx context.Context, fn func(ctx context.Context, t *tx
 		if t.dialect == postgres {
 			if _, err := t.q.ExecContext(ctx, fmt.Sprintf(
 				`SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+				SET LOCAL plan_cache_mode = auto;
 				SET LOCAL statement_timeout = %d`, listTimeout.Milliseconds())); err != nil {
 				return fmt.Errorf("set up listing: %w", err)
 			}
@@ -148,6 +149,12 @@ func (l *Ledger) snapshot(ctx context.Context, fn func(ctx context.Context, t *t
 	o := &sql.TxOptions{ReadOnly: true}
 	if l.dialect == postgres {
 		o.Isolation = sql.LevelRepeatableRead
+		select {
+		case l.snapshots <- struct{}{}:
+			defer func() { <-l.snapshots }()
+		case <-ctx.Done():
+			return fmt.Errorf("begin snapshot: %w", ctx.Err())
+		}
 	}
 	stx, err := l.db.BeginTx(ctx, o)
 	if err != nil {

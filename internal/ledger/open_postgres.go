@@ -21,21 +21,26 @@ func (l *Ledger) openPostgres(ctx context.Context, url string, connections int, 
 	}
 	cfg.Tracer = tracer
 	timeouts(cfg, l.timeout)
+	// The pools share it, and with it the rest after a failure.
+	conns := &connector{
+		Connector: stdlib.GetConnector(*cfg, stdlib.OptionShouldPing(never), stdlib.OptionResetSession(alive(l.timeout/5))),
+		now:       time.Now,
+	}
 	l.connect = func(connections int) *sql.DB {
-		db := sql.OpenDB(&connector{
-			Connector: stdlib.GetConnector(*cfg, stdlib.OptionShouldPing(never), stdlib.OptionResetSession(alive(l.timeout/5))),
-			now:       time.Now,
-		})
+		db := sql.OpenDB(conns)
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxLifetime(time.Hour)
 		return db
 	}
-	l.db = l.connect(connections)
+	// One of the connections is the heartbeat's alone: whatever takes all the
+	// others, and for how long, this worker does not fall silent by it, which
+	// would end its sending and after a minute have others recover its leases.
+	l.beats, l.db = l.connect(1), l.connect(max(1, connections-1))
+	l.snapshots = make(chan struct{}, max(1, connections/2))
 	l.dialect = postgres
 	if err := l.db.PingContext(ctx); err != nil {
-		l.db.Close()
-		return fmt.Errorf("connect: %w", redactURL(err))
+		return errors.Join(fmt.Errorf("connect: %w", redactURL(err)), l.db.Close(), l.beats.Close())
 	}
 	return nil
 }
@@ -62,6 +67,11 @@ func postgresConfig(url string) (*pgx.ConnConfig, error) {
 	// plans that run for seconds, and by their estimates only.
 	cfg.RuntimeParams["enable_seqscan"] = "off"
 	cfg.RuntimeParams["jit"] = "off"
+	// A statement is planned once on each connection. By default it is planned
+	// for its arguments the first five times, and ever after if that seems
+	// cheaper, as it does for short arrays; no plan of ours depends on them, and
+	// planning costs several times what most of the statements do.
+	cfg.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	return cfg, nil
 }
 
@@ -123,22 +133,22 @@ func redactURL(err error) error {
 	return err
 }
 
-// inPostgresTx runs fn in one transaction. Serialization failures and
+// inPostgresTx runs fn in one transaction of a pool. Serialization failures and
 // deadlocks repeat it, at most five times: the server has undone all of it.
-func (l *Ledger) inPostgresTx(ctx context.Context, fn func(context.Context, *tx) error) error {
+func (l *Ledger) inPostgresTx(ctx context.Context, pool *sql.DB, fn func(context.Context, *tx) error) error {
 	ctx, cancel := inTime(ctx, l.patience())
 	defer cancel()
 	var err error
 	for range 5 {
-		if err = l.oncePostgresTx(ctx, fn); !retryable(err) {
+		if err = oncePostgresTx(ctx, pool, l.now, fn); !retryable(err) {
 			return err
 		}
 	}
 	return err
 }
 
-func (l *Ledger) oncePostgresTx(ctx context.Context, fn func(context.Context, *tx) error) error {
-	conn, err := l.db.Conn(ctx)
+func oncePostgresTx(ctx context.Context, pool *sql.DB, now func() time.Time, fn func(context.Context, *tx) error) error {
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -150,7 +160,7 @@ func (l *Ledger) oncePostgresTx(ctx context.Context, fn func(context.Context, *t
 			_ = p.rollback() // fn panics
 		}
 	}()
-	t := &tx{dialect: postgres, q: p, pg: p, clock: l.now}
+	t := &tx{dialect: postgres, q: p, pg: p, clock: now}
 	err = fn(ctx, t)
 	whole = true
 	if err == nil {

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -23,42 +21,44 @@ type Backlog struct {
 	// Late is how long ago that was, by the ledger's clock; zero when it is
 	// still to come.
 	Late time.Duration
+	// LateBy is the same for each lane.
+	LateBy map[postledger.Lane]time.Duration
 }
 
 // Backlogs reads what waits on each profile that has something waiting. Its
 // cost is one index probe for each (profile, lane, app) that waits, and
 // BacklogLimit index entries for each profile.
 func (l *Ledger) Backlogs(ctx context.Context) (map[postledger.ID]Backlog, error) {
-	keys, err := l.Waiting(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t := l.read()
-	now, err := t.nowMicros(ctx)
+	return l.backlogs(ctx, time.Now())
+}
+
+func (l *Ledger) backlogs(ctx context.Context, at time.Time) (map[postledger.ID]Backlog, error) {
+	waits, now, err := l.waits(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	out := map[postledger.ID]Backlog{}
-	for _, k := range keys {
-		b, seen := out[k.Profile]
-		if !seen {
-			if err := t.row(ctx, []any{&b.Waiting}, `SELECT count(*) FROM (
-				SELECT 1 FROM deliveries WHERE profile_id = ? AND due_at IS NOT NULL LIMIT ?) d`, k.Profile, BacklogLimit+1); err != nil {
-				return nil, fmt.Errorf("count waiting deliveries: %w", err)
-			}
-			b.More = b.Waiting > BacklogLimit
-			b.Waiting = min(b.Waiting, BacklogLimit)
+	for _, w := range waits {
+		b := out[w.Key.Profile]
+		n, due, err := l.count(ctx, w, int64(BacklogLimit+1-b.Waiting), now)
+		if err != nil {
+			return nil, err
 		}
-		var due sql.NullInt64
-		if err := t.row(ctx, []any{&due}, `SELECT min(due_at) FROM deliveries
-			WHERE profile_id = ? AND lane = ? AND app_id = ? AND due_at IS NOT NULL`, k.Profile, string(k.Lane), k.App); err != nil {
-			return nil, fmt.Errorf("read next due: %w", err)
+		if !due.Valid {
+			continue // it was claimed meanwhile
 		}
-		if at := fromMicros(due.Int64); due.Valid && (b.OldestDue.IsZero() || at.Before(b.OldestDue)) {
-			b.OldestDue = at
-			b.Late = max(0, time.Duration(now-due.Int64)*time.Microsecond)
+		b.Waiting += int(n)
+		b.More = b.More || b.Waiting > BacklogLimit
+		b.Waiting = min(b.Waiting, BacklogLimit)
+		late := max(0, time.Duration(now-due.Int64)*time.Microsecond)
+		if oldest := fromMicros(due.Int64); b.OldestDue.IsZero() || oldest.Before(b.OldestDue) {
+			b.OldestDue, b.Late = oldest, late
 		}
-		out[k.Profile] = b
+		if b.LateBy == nil {
+			b.LateBy = map[postledger.Lane]time.Duration{}
+		}
+		b.LateBy[w.Key.Lane] = max(b.LateBy[w.Key.Lane], late)
+		out[w.Key.Profile] = b
 	}
 	return out, nil
 }

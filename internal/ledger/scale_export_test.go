@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/postledger/postledger"
 )
 
 // Statement is one statement as the ledger sent it.
@@ -134,6 +137,15 @@ type tracedConn struct {
 func (c tracedConn) Prepare(query string) (driver.Stmt, error) {
 	c.tr.add(Statement{SQL: query})
 	return c.Conn.Prepare(query)
+}
+
+// BacklogsAt and CountWaitingAt look at a moment of the process.
+func (l *Ledger) BacklogsAt(ctx context.Context, at time.Time) (map[postledger.ID]Backlog, error) {
+	return l.backlogs(ctx, at)
+}
+
+func (l *Ledger) CountWaitingAt(ctx context.Context, profile postledger.ID, upTo int64, at time.Time) (int64, error) {
+	return l.countWaiting(ctx, profile, upTo, at)
 }
 
 // ConnectPostgres opens a connection as the ledger makes them.

@@ -47,6 +47,7 @@ func TestClaimsTouchNoMorePagesAtTheEndOfABacklog(t *testing.T) {
 		}); 4*beyond > all {
 			t.Errorf("the scan beyond what was drained touches %d pages, and over it %d", beyond, all)
 		}
+		d.looks(t, drained)
 	})
 	t.Run("beside a paused profile", func(t *testing.T) {
 		url := testserver.Postgres(t)
@@ -54,6 +55,46 @@ func TestClaimsTouchNoMorePagesAtTheEndOfABacklog(t *testing.T) {
 		ledgertest.FillPostgres(t, url, d.paused(30_000))
 		flat(t, d.run(t), false)
 	})
+}
+
+// looks are those of the metrics, of lists of profiles and of the bounds of a
+// backlog: the first walks over all that was drained, and the later ones do not,
+// neither while something waits nor when nothing does.
+func (d *drain) looks(t *testing.T, at time.Time) {
+	t.Helper()
+	for _, waiting := range []int{probe, 0} {
+		if waiting > 0 {
+			for range waiting {
+				d.Send([]string{"late@rcpt.example"}, ledgertest.WithLane(postledger.LaneBulk))
+			}
+		} else {
+			d.settle(d.LeaseFor(d.Worker.ID, ledger.Want{Key: d.Key(postledger.LaneBulk), N: probe}).Leased, postledger.MoverWorker, postledger.ID{})
+		}
+		at = at.Add(time.Hour) // each begins with a look from the start
+		for name, look := range map[string]func(time.Time) (int64, error){
+			"backlogs": func(at time.Time) (int64, error) {
+				b, err := d.BacklogsAt(t.Context(), at)
+				return int64(b[d.Profile.ID].Waiting), err
+			},
+			"the count": func(at time.Time) (int64, error) { return d.CountWaitingAt(t.Context(), d.Profile.ID, 10_000, at) },
+		} {
+			at = at.Add(time.Hour)
+			var pages []int
+			for s := range 7 {
+				pages = append(pages, d.pages(t, func() error {
+					n, err := look(at.Add(time.Duration(s) * 15 * time.Second))
+					if n != int64(waiting) {
+						t.Errorf("%s: %d wait, want %d", name, n, waiting)
+					}
+					return err
+				}))
+			}
+			t.Logf("%s of %d waiting: touches %d pages", name, waiting, pages)
+			if first, last := pages[0], pages[6]; 4*last > first {
+				t.Errorf("%s of %d waiting: touches %d pages, first from the start", name, waiting, pages)
+			}
+		}
+	}
 }
 
 // paused is what waits under a profile that nobody claims from, due as long.

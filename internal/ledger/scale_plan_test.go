@@ -44,6 +44,8 @@ type operation struct {
 	// cond is a part of what an index must be asked for, in PostgreSQL's and
 	// in SQLite's words: with less it would walk over rows it does not want.
 	postgres, sqlite string
+	// postgresOnly: SQLite's plan does not depend on what it knows of the tables.
+	postgresOnly bool
 }
 
 const batch = 64 // a lease's or settle's usual size
@@ -170,6 +172,35 @@ var operations = []operation{
 			_, err := p.CountWaiting(p.T.Context(), postledger.ID{}, 10_000)
 			return err
 		}),
+	},
+	{
+		name: "read backlogs", indexes: []string{"deliveries_due"},
+		prepare: reads(func(p *planned) error {
+			b, err := p.Backlogs(p.T.Context())
+			if len(b) != 1 {
+				p.T.Errorf("%d profiles have something waiting, want 1", len(b))
+			}
+			return err
+		}),
+		postgres: "(ROW(due_at, id) > ROW(", sqlite: "(profile_id=? AND lane=? AND app_id=? AND (due_at,id)>(?,?)",
+	},
+	{
+		name: "list messages in a frequent state", indexes: []string{"deliveries_message", "messages_app"},
+		prepare: reads(func(p *planned) error {
+			f := ledger.Filter{App: p.App.ID, Statuses: []postledger.Status{postledger.StatusQueued}}
+			_, err := p.Messages(p.T.Context(), f, ledger.Paging{Limit: 50})
+			return err
+		}),
+		postgres: "(message_id = ", postgresOnly: true,
+	},
+	{
+		name: "list anyone's messages in a frequent state", indexes: []string{"deliveries_message", "messages_pkey"},
+		prepare: reads(func(p *planned) error {
+			f := ledger.Filter{Statuses: []postledger.Status{postledger.StatusQueued}}
+			_, err := p.Messages(p.T.Context(), f, ledger.Paging{Limit: 50})
+			return err
+		}),
+		postgres: "(message_id = ", postgresOnly: true,
 	},
 	{
 		name: "list what may be sent again", indexes: []string{"deliveries_unconfirmed"},

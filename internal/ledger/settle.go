@@ -221,6 +221,9 @@ func settle(ctx context.Context, t *tx, l *Ledger, ss []Settlement) ([]Settled, 
 	} else if err := writeChangesSQLite(ctx, t, changes, now); err != nil {
 		return nil, err
 	}
+	if err := l.announceChanges(ctx, t, changes, now); err != nil {
+		return nil, err
+	}
 	return out, refundCanceled(ctx, t, changes)
 }
 

@@ -36,10 +36,13 @@ func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, l
 		return rest, 0, nil
 	}
 	slices.SortFunc(plain, func(a, b *Settlement) int { return compareIDs(a.ID, b.ID) })
-	err = l.write(ctx, func(_ context.Context, t *tx) error {
+	err = l.write(ctx, func(ctx context.Context, t *tx) error {
 		clear(out)
 		settles = 0
 		queueSent(t, plain, func(id postledger.ID, s Settled) { out[place[id]] = s })
+		if err := l.announceSent(ctx, t, plain, func(id postledger.ID) Settled { return out[place[id]] }); err != nil {
+			return err
+		}
 		if !worker.IsZero() {
 			t.queueSettled(worker, last, &settles)
 		}

@@ -92,6 +92,23 @@ func (t *Trail) Nothing() {
 	t.back(t.near.older)
 }
 
+// Seen notes what somebody else's claim took, up to c: looks that claim nothing
+// need not walk over it.
+func (t *Trail) Seen(n int, c Cursor) {
+	t.claimed += n
+	if c.after(t.furthest) {
+		t.furthest = c
+	}
+}
+
+// Found notes that such a look met something at c, and nothing before.
+func (t *Trail) Found(c Cursor) {
+	t.at = c
+	if c.after(t.furthest) {
+		t.furthest = c
+	}
+}
+
 // back lets the next look begin at c, if that is before where it would.
 func (t *Trail) back(c Cursor) {
 	if t.at.after(c) {

@@ -99,11 +99,17 @@ func (t *tx) knowWorker(ctx context.Context, w *Worker, now int64) error {
 // the highest counts that the worker knows were committed.
 func (l *Ledger) Heartbeat(ctx context.Context, worker postledger.ID, last Counts) (int64, error) {
 	var beat int64
-	err := l.write(ctx, func(ctx context.Context, t *tx) error {
+	fn := func(ctx context.Context, t *tx) error {
 		var err error
 		beat, err = t.beat(ctx, worker, last)
 		return err
-	})
+	}
+	var err error
+	if l.beats != nil {
+		err = l.inPostgresTx(ctx, l.beats, fn)
+	} else {
+		err = l.write(ctx, fn)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("write heartbeat: %w", err)
 	}

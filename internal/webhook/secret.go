@@ -49,6 +49,8 @@ func ParseSecret(text string) (Secret, error) {
 // Reveal is the secret's text, for the receiver.
 func (s Secret) Reveal() string { return secretPrefix + base64.StdEncoding.EncodeToString(s.key) }
 
+func (s Secret) isZero() bool { return len(s.key) == 0 }
+
 func (Secret) String() string   { return "[hidden]" }
 func (Secret) GoString() string { return "[hidden]" }
 

@@ -117,5 +117,5 @@ func run(ctx context.Context) error {
 	fmt.Printf("%d thumbnails after %v, %d of them in a second try\n", made.Load(), time.Since(began).Round(time.Millisecond), retried.Load())
 	stop()
 	running.Wait()
-	return errors.Join(<-stopped, client.Close())
+	return errors.Join(<-stopped, client.Close(ctx))
 }

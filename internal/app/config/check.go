@@ -19,7 +19,7 @@ func (c *Config) Check() error {
 	}
 	fault(c.DataDir == "", "data_dir", "must not be empty")
 	fault(c.DatabaseConnections < 6 || c.DatabaseConnections > 500, "database_connections",
-		"is %d, and must be between 6 and 500 (leasing, settling, accepting and recovery have one each)", c.DatabaseConnections)
+		"is %d, and must be between 6 and 500 (heartbeats, leasing, settling, accepting and recovery have one each)", c.DatabaseConnections)
 	fault(c.DatabaseTimeout < 500*time.Millisecond || c.DatabaseTimeout > 5*time.Minute, "database_timeout",
 		"is %s, and must be between 500ms and 5m", c.DatabaseTimeout)
 	if err := checkListen(c.HTTP); err != nil {
@@ -45,6 +45,7 @@ func (c *Config) Check() error {
 	fault(!slices.Contains(formats, c.Log.Format), "log.format", "is %q, and must be one of %v", c.Log.Format, formats)
 	c.checkBlobs(fault)
 	c.checkSources(fault)
+	c.checkJobs(fault)
 	c.Timings.check(fault)
 	return errors.Join(faults...)
 }

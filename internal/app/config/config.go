@@ -47,6 +47,7 @@ type Config struct {
 	AllowSandbox bool `koanf:"allow_sandbox"`
 	// Sources are the applications' databases that lenses read, by name.
 	Sources map[string]Source `koanf:"sources"`
+	Jobs    Jobs              `koanf:"jobs"`
 	Limits  Limits            `koanf:"limits"`
 	Log     Log               `koanf:"log"`
 	Timings Timings           `koanf:"timings"`
@@ -99,6 +100,7 @@ func Default() Config {
 		MemoryBudget:        128 << 20,
 		StopTimeout:         60 * time.Second,
 		S3:                  S3{UploadMemory: 40 << 20},
+		Jobs:                defaultJobs(),
 		Limits:              Limits{KeyRate: 200, KeyBurst: 400},
 		Log:                 Log{Level: "info", Format: "json"},
 		Timings: Timings{

@@ -120,6 +120,24 @@ func TestFaultsNameTheKeyAndTheRule(t *testing.T) {
 		"a source with a bad bound":   {"sources: {shop: {dsn: 'sqlite:x', rows: -1}}", nil, []string{"sources.shop.rows: is -1"}},
 		"a source with a bare time":   {"sources: {shop: {dsn: 'sqlite:x', timeout: 5}}", nil, []string{"sources.shop.timeout: must be a time with its unit"}},
 		"a source with too many":      {"sources: {shop: {dsn: 'sqlite:x', connections: many}}", nil, []string{"sources.shop.connections: must be a whole number"}},
+		"a strange driver":            {"jobs: {driver: kafka}", nil, []string{`jobs.driver: is "kafka", and must be one of [memory redis]`}},
+		"a driver without a server":   {"jobs: {driver: redis}", nil, []string{"jobs.redis: must be set"}},
+		"a server without a driver":   {"jobs: {redis: 'redis://h:1'}", nil, []string{"jobs.redis: is set, and jobs.driver is memory"}},
+		"a password without a server": {"jobs: {redis_password: x}", nil, []string{"jobs.redis_password: is set, and jobs.redis is not"}},
+		"a server of another sort":    {"jobs: {driver: redis, redis: 'http://h'}", nil, []string{"jobs.redis: must be a redis:// or rediss:// URL"}},
+		"a server without a host":     {"jobs: {driver: redis, redis: 'redis:///3'}", nil, []string{"jobs.redis: is not a valid URL"}},
+		"a database with a name":      {"jobs: {driver: redis, redis: 'redis://h/mail'}", nil, []string{"jobs.redis: has a path that is no number"}},
+		"a server's file for all":     {"jobs: {driver: redis, redis: 'file:" + open + "'}", nil, []string{"jobs.redis: names", "0644"}},
+		"few hot jobs":                {"jobs: {hot_max_jobs: 1}", nil, []string{"jobs.hot_max_jobs: is 1, and must be between 10 and 1000000", "jobs.group_share: is 500"}},
+		"few hot bytes":               {"jobs: {hot_max_bytes: 1KiB}", nil, []string{"jobs.hot_max_bytes: is 1KiB, and must be at least 1MiB"}},
+		"no room for a slow job":      {"jobs: {hot_max_bytes: 1MiB, slow_percent: 1}", nil, []string{"jobs.hot_max_bytes: does not go with slow_percent"}},
+		"too large a share":           {"jobs: {hot_max_jobs: 100, group_share: 101}", nil, []string{"jobs.group_share: is 101, and must be between 1 and hot_max_jobs (100)"}},
+		"too many slots":              {"jobs: {slots: 501}", nil, []string{"jobs.slots: is 501, and must be between 0 and 500"}},
+		"nobody for embedded jobs":    {"jobs: {slots: 0}", nil, []string{"jobs.slots: is 0, and no other process"}},
+		"more than all":               {"jobs: {slow_percent: 101}", nil, []string{"jobs.slow_percent: is 101, and must be between 1 and 100"}},
+		"a negative backlog":          {"jobs: {max_backlog: -1, max_backlog_age: -1s}", nil, []string{"jobs.max_backlog: must not", "jobs.max_backlog_age: must not"}},
+		"one job connection":          {"jobs: {connections: 1}", nil, []string{"jobs.connections: is 1, and must be between 3 and 100"}},
+		"a short memory":              {"jobs: {keep_set_aside: 5m}", nil, []string{"jobs.keep_set_aside: is 5m0s, and must be at least 1h"}},
 		"bad YAML":                    {"a: [", nil, []string{"read configuration"}},
 		"a key twice":                 {"http: 127.0.0.1:1\nhttp: 127.0.0.1:2", nil, []string{"already defined"}},
 		"several at once":             {"databse: x\nmax_waiting: -1\nstop_timeout: 1", nil, []string{"databse", "stop_timeout"}},
@@ -147,9 +165,10 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	const password = "S3cr3tPassw0rd"
 	c, err := config.Load(write(t, "c.yaml", fmt.Sprintf(`
 database: postgres://mail:%s@db.example.org:5433/ledger?sslmode=verify-full&sslpassword=%s
+jobs: {driver: redis, redis: "rediss://mail:%s@queue.example.org:6380/2", redis_password: %s}
 encryption_key: %s
 older_encryption_keys: [%s, "file:/etc/postledger/old.key"]
-`, password, password, key, secret.Generate())), nil)
+`, password, password, password, password, key, secret.Generate())), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +181,7 @@ older_encryption_keys: [%s, "file:/etc/postledger/old.key"]
 			t.Errorf("a secret is shown: %s", text)
 		}
 	}
-	for _, w := range []string{"db.example.org:5433/ledger", "sslmode=verify-full", "encryption_key: '[secret]'", "file:/etc/postledger/old.key", "heartbeat: 5s", "memory_budget: 128MiB"} {
+	for _, w := range []string{"db.example.org:5433/ledger", "sslmode=verify-full", "encryption_key: '[secret]'", "file:/etc/postledger/old.key", "heartbeat: 5s", "rediss://mail:xxxxx@queue.example.org:6380/2", "redis_password: '[secret]'", "memory_budget: 128MiB"} {
 		if !strings.Contains(shown, w) {
 			t.Errorf("does not show %q:\n%s", w, shown)
 		}

@@ -11,8 +11,8 @@
 //   - A variable is POSTLEDGER_ and the key in capitals, with two underscores
 //     for a step down: POSTLEDGER_LOG__LEVEL is log.level. Lists are separated
 //     by commas.
-//   - Secrets (the database URL's password, encryption keys, the credentials of a
-//     bucket) may be given as
+//   - Secrets (the database URL's password and Redis's, encryption keys, the
+//     credentials of a bucket) may be given as
 //     file:PATH. Such a file must be its owner's alone (0600 or 0400).
 //   - [Config.Show] never holds a secret, and neither does an error.
 package config

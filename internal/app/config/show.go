@@ -25,7 +25,7 @@ func tree(v reflect.Value) map[string]any {
 		f := v.Field(i)
 		key := v.Type().Field(i).Tag.Get("koanf")
 		switch x := f.Interface().(type) {
-		case time.Duration, Size, Database:
+		case time.Duration, Size, Database, Redis:
 			out[key] = fmt.Sprint(x)
 		case []string:
 			out[key] = append([]string{}, x...)

@@ -75,22 +75,14 @@ type world struct{ fails bool }
 
 var errDown = errors.New("down")
 
-func (w world) Waiting(context.Context) ([]ledger.ClaimKey, error) {
+func (w world) Backlogs(context.Context) (map[postledger.ID]ledger.Backlog, error) {
 	if w.fails {
 		return nil, errDown
 	}
-	return []ledger.ClaimKey{{Lane: postledger.LaneImmediate}, {Lane: postledger.LaneBulk}}, nil
-}
-
-func (world) NextDue(_ context.Context, k ledger.ClaimKey) (time.Duration, bool, error) {
-	if k.Lane == postledger.LaneBulk {
-		return time.Hour, true, nil
-	}
-	return -90 * time.Second, true, nil
-}
-
-func (world) Backlogs(context.Context) (map[postledger.ID]ledger.Backlog, error) {
-	return map[postledger.ID]ledger.Backlog{{1}: {Waiting: 7}}, nil
+	return map[postledger.ID]ledger.Backlog{
+		{1}: {Waiting: 7, LateBy: map[postledger.Lane]time.Duration{postledger.LaneImmediate: 90 * time.Second, postledger.LaneBulk: 0}},
+		{3}: {Waiting: 1, LateBy: map[postledger.Lane]time.Duration{postledger.LaneImmediate: time.Second}},
+	}, nil
 }
 
 func (world) Unconfirmed(context.Context, postledger.ID, int) ([]postledger.ID, error) {

@@ -11,20 +11,14 @@ import (
 // Ledger is what the gauges are read from. Each read is bounded, whatever
 // waits.
 type Ledger interface {
-	Waiting(ctx context.Context) ([]ledger.ClaimKey, error)
-	NextDue(ctx context.Context, k ledger.ClaimKey) (in time.Duration, ok bool, err error)
 	Backlogs(ctx context.Context) (map[postledger.ID]ledger.Backlog, error)
 	Unconfirmed(ctx context.Context, after postledger.ID, limit int) ([]postledger.ID, error)
 	Workers(ctx context.Context) ([]ledger.Worker, error)
 	Profiles(ctx context.Context) ([]postledger.Profile, error)
 }
 
-const (
-	// sampleKeys bounds the look-ups of due times in one sample.
-	sampleKeys = 1000
-	// countLimit is how far deliveries are counted.
-	countLimit = 10_000
-)
+// countLimit is how far deliveries are counted.
+const countLimit = 10_000
 
 // Sample reads the gauges from the ledger. After a failure they keep their
 // values, and the failure is counted.
@@ -38,20 +32,6 @@ func (m *Metrics) Sample(ctx context.Context, l Ledger) error {
 }
 
 func (m *Metrics) sample(ctx context.Context, l Ledger) error {
-	keys, err := l.Waiting(ctx)
-	if err != nil {
-		return err
-	}
-	late := map[postledger.Lane]time.Duration{postledger.LaneImmediate: 0, postledger.LaneBulk: 0}
-	for _, k := range keys[:min(len(keys), sampleKeys)] {
-		in, ok, err := l.NextDue(ctx, k)
-		if err != nil {
-			return err
-		}
-		if ok {
-			late[k.Lane] = max(late[k.Lane], -in)
-		}
-	}
 	profiles, err := l.Profiles(ctx)
 	if err != nil {
 		return err
@@ -59,6 +39,12 @@ func (m *Metrics) sample(ctx context.Context, l Ledger) error {
 	backlogs, err := l.Backlogs(ctx)
 	if err != nil {
 		return err
+	}
+	late := map[postledger.Lane]time.Duration{postledger.LaneImmediate: 0, postledger.LaneBulk: 0}
+	for _, b := range backlogs {
+		for lane, d := range b.LateBy {
+			late[lane] = max(late[lane], d)
+		}
 	}
 	doubtful, err := l.Unconfirmed(ctx, postledger.ID{}, countLimit)
 	if err != nil {

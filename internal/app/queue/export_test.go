@@ -1,0 +1,4 @@
+package queue
+
+// SeatLease is seatLease, which another process would take.
+const SeatLease = seatLease

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/postledger/postledger/jobs"
+)
+
+// State is how the queue is, as this process sees it.
+type State struct {
+	// Driver is memory or redis. Runs tells whether this process runs jobs now.
+	Driver string
+	Runs   bool
+	// Depth is what is hot; nil while another process has it, or out of reach.
+	Depth *jobs.Depth
+	// Backlog is what waits in rows, as it was last counted by the drain here;
+	// nil when another process drains.
+	Drain jobs.DrainStats
+	// Fault is why what is hot cannot be reached.
+	Fault error
+	// OverflowSince is when the oldest flag was raised that stands; zero is none.
+	OverflowSince time.Time
+}
+
+// State looks at the queue. It never fails: what it cannot see it says.
+func (q *Queue) State(ctx context.Context) State {
+	s := State{Driver: "memory", Runs: q.c.Slots > 0}
+	if q.redis != nil {
+		s.Driver = "redis"
+	} else if q.seat.set.Load() == nil {
+		s.Runs = false
+		return s
+	}
+	if drain := q.drain.Load(); drain != nil {
+		s.Drain = drain.Stats()
+	}
+	depth, err := q.hot.Depth(ctx)
+	if err != nil {
+		s.Fault = err
+		return s
+	}
+	s.Depth = &depth
+	flags, err := q.hot.Flags(ctx)
+	if err != nil {
+		s.Fault = err
+		return s
+	}
+	for _, f := range flags {
+		if s.OverflowSince.IsZero() || f.Since.Before(s.OverflowSince) {
+			s.OverflowSince = f.Since
+		}
+	}
+	return s
+}
+
+// policy is what Redis does when its memory is full.
+type policy struct {
+	mu    sync.Mutex
+	known string
+}
+
+// keepsAll is the only one under which Redis drops nothing.
+const keepsAll = "noeviction"
+
+// CheckPolicy looks at what Redis does when its memory is full, and warns when
+// that could drop jobs, once for each answer. It returns the warning, or "".
+func (q *Queue) CheckPolicy(ctx context.Context) (string, error) {
+	if q.redis == nil {
+		return "", nil
+	}
+	name, err := EvictionPolicy(ctx, q.redis)
+	if err != nil {
+		return "", err
+	}
+	warning := ""
+	if name != keepsAll {
+		warning = fmt.Sprintf("maxmemory-policy is %s: a full Redis drops jobs, which then wait until they are found missing (set it to %s)", name, keepsAll)
+	}
+	q.policy.mu.Lock()
+	defer q.policy.mu.Unlock()
+	if q.policy.known != name && warning != "" {
+		q.c.Log.Warn("Redis may drop jobs: set maxmemory-policy to "+keepsAll, slog.String("maxmemory_policy", name))
+	}
+	q.policy.known = name
+	return warning, nil
+}
+
+// EvictionPolicy is Redis's maxmemory-policy. INFO tells it also where CONFIG is
+// forbidden, as with most who offer Redis as a service.
+func EvictionPolicy(ctx context.Context, client *redis.Client) (string, error) {
+	info, err := client.Info(ctx, "memory").Result()
+	if err != nil {
+		return "", fmt.Errorf("ask Redis for its maxmemory-policy: %w", err)
+	}
+	for line := range strings.Lines(info) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:"); ok {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("ask Redis for its maxmemory-policy: INFO does not tell it")
+}

@@ -1,0 +1,137 @@
+package audience
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/lens"
+)
+
+// SampleRows is how many rows a sample has at most.
+const SampleRows = 10
+
+// Want says what a preview shall find out.
+type Want struct {
+	Counts, Sample, Schema, Explanation bool
+	// Clear leaves the texts of sample rows as they are; else they are masked.
+	Clear bool
+	// SQL shows the statement also where a floor is in force, whose fields it
+	// names.
+	SQL bool
+}
+
+// Preview is what was found out; what was not asked for is nil.
+type Preview struct {
+	// Definition is what was looked at, its lens in the one form.
+	Definition postledger.AudienceDefinition
+	Counts     *Counts
+	// Rows are the first of the lens's order, in the shape of its select.
+	Rows []json.RawMessage
+	// Schema is the JSON Schema of a row.
+	Schema      map[string]any
+	Explanation *Explanation
+}
+
+// Explanation says what the lens means and would cost.
+type Explanation struct {
+	// English is the lens in one line.
+	English string
+	// SQL is the statement of a page, and Binds what its values are like. They are
+	// empty where a floor is in force and the caller may not know it.
+	SQL   string
+	Binds []string
+	// Rows is the database's estimate, or -1.
+	Rows     int64
+	Warnings []string
+}
+
+// Preview looks at an audience, saved or not, as it is in the source now. It hears
+// progress while it counts, in the same goroutine. Errors: *InvalidError,
+// *UnavailableError, ErrBusy, ErrTooLong, and the context's.
+func (s *Service) Preview(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
+	if want.Counts {
+		release, err := s.slots.take(app.ID)
+		if err != nil {
+			return Preview{}, err
+		}
+		defer release()
+	}
+	inTime, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	p, err := s.preview(inTime, app, d, params, want, progress)
+	if err != nil && ctx.Err() == nil && errors.Is(inTime.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w (%s)", ErrTooLong, s.Timeout)
+	}
+	return p, err
+}
+
+func (s *Service) preview(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
+	c, err := s.check(ctx, app, d)
+	if err != nil {
+		return Preview{}, err
+	}
+	q, err := s.bind(c, params)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{Definition: d}
+	if p.Definition.Lens, err = c.lens.MarshalJSON(); err != nil {
+		return Preview{}, fmt.Errorf("preview: %w", err)
+	}
+	if want.Schema {
+		p.Schema = q.Schema()
+	}
+	if want.Explanation {
+		if p.Explanation, err = s.explain(ctx, c, q, want.SQL); err != nil {
+			return Preview{}, err
+		}
+	}
+	if want.Sample {
+		if p.Rows, err = s.sample(ctx, c, q, want.Clear); err != nil {
+			return Preview{}, err
+		}
+	}
+	if want.Counts {
+		n, err := s.count(ctx, app.ID, c, q, progress)
+		if err != nil {
+			return Preview{}, err
+		}
+		p.Counts = &n
+	}
+	return p, nil
+}
+
+func (s *Service) explain(ctx context.Context, c *checked, q *lens.Query, sql bool) (*Explanation, error) {
+	e, err := q.Explain(ctx, c.opened.Source)
+	if err != nil {
+		return nil, s.unavailable(ctx, c.def.Source, err)
+	}
+	out := &Explanation{English: c.lens.String(), Rows: e.Rows, Warnings: e.Warnings}
+	if sql || len(c.opened.Floor.Where) == 0 {
+		out.SQL, out.Binds = e.SQL, e.Binds
+	}
+	return out, nil
+}
+
+func (s *Service) sample(ctx context.Context, c *checked, q *lens.Query, clear bool) ([]json.RawMessage, error) {
+	page, err := q.Page(ctx, c.opened.Source, "", SampleRows)
+	if err != nil {
+		return nil, s.unavailable(ctx, c.def.Source, err)
+	}
+	rows := make([]json.RawMessage, 0, len(page.Rows))
+	for _, row := range page.Rows {
+		if !clear {
+			table, _ := c.opened.Catalogue.Table(c.lens.From)
+			maskRow(row, c.lens.Select, table)
+		}
+		text, err := q.AppendJSON(nil, row)
+		if err != nil {
+			return nil, fmt.Errorf("preview: %w", err)
+		}
+		rows = append(rows, text)
+	}
+	return rows, nil
+}

@@ -1,0 +1,151 @@
+package ledgertest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/jobs"
+)
+
+// listener makes one job of each move.
+type listener struct{ on bool }
+
+func (a *listener) Listening() bool { return a.on }
+
+func (a *listener) JobsOf(moves []ledger.Move) []ledger.JobRow {
+	var rows []ledger.JobRow
+	for _, m := range moves {
+		name := fmt.Sprint(m.ID, " ", m.AppID, " ", m.Status, " ", m.Reason, " ", m.Fence, " ", m.At.IsZero())
+		rows = append(rows, ledger.JobRow{
+			ID: postledger.ID(jobs.DeriveID(jobs.ID(m.ID), name)), Handler: "told", Group: m.AppID.String(), Slow: true, Payload: []byte(name),
+		})
+	}
+	return rows
+}
+
+// Announce: whoever listens is told of each settlement, whichever way it is written,
+// in its transaction, once. jobsOf reads the ledger's jobs in their order.
+func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger) []jobs.Row) {
+	listening := func(t *testing.T) (*World, *listener) {
+		a := &listener{on: true}
+		w := NewWorld(t, func(t *testing.T) *ledger.Ledger {
+			l := open(t)
+			l.AnnounceTo(a)
+			return l
+		})
+		return w, a
+	}
+	told := func(w *World) []string {
+		var out []string
+		for _, r := range jobsOf(w.T, w.Ledger) {
+			out = append(out, string(r.Payload))
+		}
+		return out
+	}
+	expect := func(w *World, when string, want ...string) {
+		w.T.Helper()
+		if got := told(w); !slices.Equal(got, want) {
+			w.T.Errorf("%s: told of\n%s\nwant\n%s", when, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	line := func(w *World, id postledger.ID, s postledger.Status, r postledger.Reason, fence int64) string {
+		return fmt.Sprint(id, " ", w.App.ID, " ", s, " ", r, " ", fence, " ", false)
+	}
+
+	t.Run("every move of the table", func(t *testing.T) {
+		w, a := listening(t)
+		var want []string
+		for _, m := range postledger.Transitions() {
+			if m.To == postledger.StatusSending {
+				continue // a lease
+			}
+			for _, by := range m.By {
+				for _, owned := range []bool{false, true} {
+					a.on = false
+					id, fence := w.in(m.From)
+					a.on = true
+					s := ledger.Settlement{ID: id, Fence: fence, Mover: by, To: m.To, Reason: "why"}
+					if owned && m.From == postledger.StatusSending {
+						s.Owner, s.Event = w.Worker.ID, &ledger.Event{Kind: "known"}
+					}
+					when := fmt.Sprintf("%s to %s by %s", m.From, m.To, by)
+					if got := w.MustSettle(s); !got.Applied {
+						t.Fatalf("%s: %+v", when, got)
+					}
+					if m.To.Settled() {
+						want = append(want, line(w, id, m.To, "why", fence))
+						w.MustSettle(s) // again, as after a COMMIT whose answer was lost
+					}
+					expect(w, when, want...)
+				}
+			}
+		}
+	})
+
+	t.Run("a cancel of what waits, and one that was wished for", func(t *testing.T) {
+		w, _ := listening(t)
+		waits := w.Send([]string{"a@x.example"})[0]
+		_, err := w.Cancel(t.Context(), []postledger.ID{waits}, postledger.ReasonCanceledByApp, "op")
+		must(t, err)
+		canceled := line(w, waits, postledger.StatusCanceled, postledger.ReasonCanceledByApp, 0)
+		expect(w, "canceled", canceled)
+		onWire := w.Send([]string{"b@x.example"})[0]
+		l := w.LeaseN(1)[0]
+		_, err = w.Cancel(t.Context(), []postledger.ID{onWire}, postledger.ReasonCanceledByOperator, "op")
+		must(t, err)
+		expect(w, "a wish", canceled)
+		w.MustSettle(ledger.Settlement{ID: onWire, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusQueued, Charged: true})
+		expect(w, "canceled from the wire", canceled, line(w, onWire, postledger.StatusCanceled, postledger.ReasonCanceledByOperator, l.Fence))
+	})
+
+	t.Run("a batch, in which some are refused and some wait again", func(t *testing.T) {
+		w, _ := listening(t)
+		w.Send([]string{"a@x.example", "b@x.example", "c@x.example", "d@x.example"})
+		ls := w.LeaseN(4)
+		var ss []ledger.Settlement
+		for _, l := range ls {
+			ss = append(ss, ledger.Settlement{ID: l.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent, Charged: true})
+		}
+		ss[1].Fence--
+		ss[2].To = postledger.StatusQueued
+		ss[3].To, ss[3].Reason = postledger.StatusFailed, postledger.ReasonRejectedMessage
+		out, settles, err := w.SettleBy(t.Context(), w.Worker.ID, ledger.Counts{}, ss)
+		must(t, err)
+		if !out[0].Applied || out[1].Applied || !out[2].Applied || !out[3].Applied || settles == 0 {
+			t.Fatalf("%+v, %d settles", out, settles)
+		}
+		expect(w, "the batch", line(w, ls[0].ID, postledger.StatusSent, "", ls[0].Fence),
+			line(w, ls[3].ID, postledger.StatusFailed, postledger.ReasonRejectedMessage, ls[3].Fence))
+	})
+
+	t.Run("nobody listens", func(t *testing.T) {
+		w, a := listening(t)
+		a.on = false
+		w.in(postledger.StatusSent)
+		w.in(postledger.StatusFailed)
+		expect(w, "nobody")
+	})
+
+	t.Run("nobody is told of what was not written", func(t *testing.T) {
+		w, _ := listening(t)
+		id := w.Send([]string{"a@x.example"})[0]
+		w.LeaseN(1)
+		var heard int
+		w.OnJobs(func() { heard++ })
+		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusSent})
+		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusFailed})
+		expect(w, "refused")
+		if heard != 0 {
+			t.Errorf("the queue was woken %d times for nothing", heard)
+		}
+		l := w.Row(id)
+		w.MustSettle(ledger.Settlement{ID: id, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent})
+		if heard == 0 {
+			t.Error("the queue was not woken")
+		}
+	})
+}
