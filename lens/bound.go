@@ -47,4 +47,6 @@ type target struct {
 	// json says that a value within a JSON column is compared: its type is that
 	// of the literal.
 	json bool
+	// round is how a literal that is finer than the encoding is taken.
+	round rounding
 }

@@ -26,9 +26,13 @@ func decode(c *catalogue.Column, raw any) (any, error) {
 		}
 		raw = string(b)
 	}
-	switch c.Kind {
-	case catalogue.Bool:
+	switch {
+	case c.Encoding.Unit() > 0:
+		return decodeUnix(c, raw)
+	case c.Kind == catalogue.Bool:
 		return decodeBool(c, raw)
+	}
+	switch c.Kind {
 	case catalogue.Int, catalogue.BigInt, catalogue.Decimal:
 		return decodeNumber(c, raw)
 	case catalogue.Float:

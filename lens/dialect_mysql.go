@@ -18,6 +18,9 @@ func binaryText(expr string) string { return "CAST(CONVERT(" + expr + " USING ut
 // operand: dates with a zero in them are values of no kind, and neither are times
 // that are no time of day.
 func (mysqlDialect) operand(c *catalogue.Column, ref string, _ bool) (expr, fits string) {
+	if c.Encoding != "" {
+		return ref, withinYears(c.Encoding, ref)
+	}
 	switch c.Kind {
 	case catalogue.Bool:
 		return "(" + ref + " <> 0)", ""
@@ -53,6 +56,9 @@ func (mysqlDialect) value(w *writer, c target, v any) string {
 	case []byte:
 		return "CAST(" + w.bind(v) + " AS BINARY)"
 	case time.Time:
+		if c.details.Encoding != "" {
+			return w.bind(unixOf(c.details.Encoding, v, c.round))
+		}
 		return "CAST(" + w.bind(v.Format("2006-01-02 15:04:05.999999")) + " AS DATETIME(6))"
 	case string:
 		switch {

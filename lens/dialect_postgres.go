@@ -17,6 +17,9 @@ func (postgresDialect) placeholder(n int) string { return "$" + itoa(n) }
 // operand: NaN and infinities are values of no kind (x - x is 0 for all others),
 // and neither are dates outside years 1 to 9999 nor 24:00.
 func (postgresDialect) operand(c *catalogue.Column, ref string, exact bool) (expr, fits string) {
+	if c.Encoding != "" {
+		return ref, withinYears(c.Encoding, ref)
+	}
 	switch c.Kind {
 	case catalogue.Decimal, catalogue.Float:
 		return ref, "(" + ref + " - " + ref + ") = 0"
@@ -61,6 +64,9 @@ func (postgresDialect) value(w *writer, c target, v any) string {
 	case []byte:
 		return w.bind(v) + "::bytea"
 	case time.Time:
+		if c.details.Encoding != "" {
+			return w.bind(strconv.FormatInt(unixOf(c.details.Encoding, v, c.round), 10)) + "::int8"
+		}
 		if c.kind == catalogue.Timestamp {
 			return w.bind(v.Format("2006-01-02 15:04:05.999999")) + "::timestamp"
 		}
@@ -140,6 +146,9 @@ func (d postgresDialect) array(w *writer, c boundCompare, ref string) string {
 }
 
 func (postgresDialect) read(c *catalogue.Column, ref string) string {
+	if c.Encoding != "" {
+		return ref
+	}
 	switch c.Kind {
 	case catalogue.Bool, catalogue.Int, catalogue.BigInt, catalogue.Bytes:
 		return ref

@@ -25,6 +25,14 @@ var sqliteUUID = strings.Repeat("[0-9a-f]", 8) + strings.Repeat("-"+strings.Repe
 
 func (sqliteDialect) operand(c *catalogue.Column, ref string, _ bool) (expr, fits string) {
 	is := func(types string) string { return "typeof(" + ref + ") IN (" + types + ")" }
+	switch c.Encoding {
+	case catalogue.UnixSeconds, catalogue.UnixMillis:
+		return ref, is("'integer'") + " AND " + withinYears(c.Encoding, ref)
+	case catalogue.GoTime:
+		return goTime(ref)
+	case catalogue.RFC3339:
+		return rfc3339(ref)
+	}
 	switch c.Kind {
 	case catalogue.Bool:
 		return "(" + ref + " <> 0)", is("'integer'")
@@ -69,6 +77,9 @@ func (sqliteDialect) value(w *writer, c target, v any) string {
 		}
 		return w.bind(int64(0))
 	case time.Time:
+		if c.details.Encoding.Unit() > 0 {
+			return w.bind(unixOf(c.details.Encoding, v, c.round))
+		}
 		return w.bind(v.Format("2006-01-02 " + sqliteTime))
 	case string:
 		if c.kind == catalogue.Time && !c.json {

@@ -53,12 +53,14 @@ func (mysqlDialect) raw(c *catalogue.Column, ref string) string {
 
 func (mysqlDialect) bindRaw(w *writer, c *catalogue.Column, v any) string {
 	value := w.bind(v)
-	switch c.Kind {
-	case catalogue.Int, catalogue.BigInt, catalogue.Bool:
-		if c.Unsigned {
-			return "CAST(" + value + " AS UNSIGNED)"
-		}
+	switch {
+	case c.Encoding == "" && c.Kind != catalogue.Int && c.Kind != catalogue.BigInt && c.Kind != catalogue.Bool:
+	case c.Unsigned:
+		return "CAST(" + value + " AS UNSIGNED)"
+	default:
 		return "CAST(" + value + " AS SIGNED)"
+	}
+	switch c.Kind {
 	case catalogue.Decimal:
 		return "CAST(" + value + " AS DECIMAL(65,30))"
 	case catalogue.Float:

@@ -41,7 +41,10 @@ func (w *writer) compare(c boundCompare, alias string) string {
 			c.values[i] = foldText(v.(string))
 		}
 	}
-	value := func(i int) string { return w.dialect.value(w, goal, c.values[i]) }
+	value := func(i int) string {
+		goal.round = roundingOf(c.op, i)
+		return w.dialect.value(w, goal, c.values[i])
+	}
 	written := w.operator(c, operand, value)
 	if narrow != "" {
 		written = narrow + " AND " + written

@@ -125,7 +125,11 @@ func (b *builder) addColumns(t *Table, found SchemaTable, said ModelTable, path 
 			Name: cmp.Or(say.Name, column.Name), SQLName: column.Name, Kind: column.Kind, Type: column.Type,
 			Nullable: column.Nullable, Details: column.Details,
 		}
-		b.narrow(c, say.Kind, at)
+		if say.Encoding != "" {
+			b.encode(c, say, at)
+		} else {
+			b.narrow(c, say.Kind, at)
+		}
 		word, secret := Secret(column.Name)
 		switch {
 		case say.Hide && say.Allow:

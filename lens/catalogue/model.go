@@ -50,6 +50,8 @@ type ModelColumn struct {
 	// Kind narrows a column whose type says too little: text that holds uuids or
 	// JSON, an integer that holds a truth value.
 	Kind Kind `yaml:"kind"`
+	// Encoding says how a column of numbers or text holds instants.
+	Encoding Encoding `yaml:"encoding"`
 }
 
 // ModelRelation declares a relation, or with Hide removes a found one.

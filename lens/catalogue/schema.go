@@ -72,6 +72,8 @@ type Details struct {
 	Fuzzy bool
 	// Collation is MySQL's name of how text is compared.
 	Collation string
+	// Encoding is how the model says that instants are held, or "".
+	Encoding Encoding
 	// Binary says that the values are stored in the database's binary JSON.
 	Binary bool
 }
