@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -40,7 +41,10 @@ func openMySQL(dsn string, options Options) (*sql.DB, error) {
 		}
 	}
 	config.TLSConfig = u.Query().Get("tls")
-	config.Timeout, config.ReadTimeout, config.WriteTimeout = options.Connect, options.Timeout, options.Timeout
+	// The call's own deadline comes first and is what the error tells; these are for
+	// what has none.
+	patience := options.Timeout + time.Second
+	config.Timeout, config.ReadTimeout, config.WriteTimeout = options.Connect, patience, patience
 	config.Collation = "utf8mb4_general_ci" // both servers know it; comparisons name their own
 	config.Logger = log.New(io.Discard, "", 0)
 	connector, err := mysql.NewConnector(config)

@@ -50,7 +50,11 @@ func (s *Source) allowed(ctx context.Context, statement string) (bool, error) {
 		begin = "START TRANSACTION READ WRITE"
 	}
 	if _, err := conn.ExecContext(ctx, begin); err != nil {
-		return false, ctx.Err() // the server itself keeps this login from writing
+		// The server itself keeps this login from writing, if it is still there.
+		if err := conn.PingContext(ctx); err != nil {
+			return false, fmt.Errorf("begin to write: %w", ended(ctx, err))
+		}
+		return false, nil
 	}
 	_, refused := conn.ExecContext(ctx, statement)
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
