@@ -20,6 +20,8 @@ type call struct {
 	query url.Values
 	// header has what this call adds.
 	header http.Header
+	// accept is a media type that the call prefers to JSON.
+	accept string
 	// key is the idempotency key of a call that has one.
 	key string
 	// repeatable: doing it twice does no harm.

@@ -83,12 +83,33 @@ const (
 	ErrProfileIsDefault Code = "profile_is_default"
 	// ErrProfileRemoved (409): a removed profile sends nothing.
 	ErrProfileRemoved Code = "profile_removed"
-	// ErrRevisionConflict (409): somebody changed it since it was read. Read it
+	// ErrRevisionConflict (409): somebody changed the profile or audience since it was read. Read it
 	// again and decide anew.
 	ErrRevisionConflict Code = "revision_conflict"
 	// ErrSecretsUnreadable (409): the server cannot open the profile's
 	// credentials. Give them again.
 	ErrSecretsUnreadable Code = "secrets_unreadable"
+)
+
+// Audiences.
+const (
+	// ErrInvalidAudience (400): it does not fit its source as that is now, says
+	// nothing, or lacks a parameter; Error.Fields says where. A source that the
+	// app may not use is unknown.
+	ErrInvalidAudience Code = "invalid_audience"
+	// ErrAudienceUnknown (404): the app has no such audience, or not this version.
+	ErrAudienceUnknown Code = "audience_unknown"
+	// ErrAudienceExists (409): another audience of the app has the name.
+	ErrAudienceExists Code = "audience_exists"
+	// ErrAudienceRemoved (409): a removed audience can be read only.
+	ErrAudienceRemoved Code = "audience_removed"
+	// ErrAudienceLimit (409): an app has at most 1,000 audiences.
+	ErrAudienceLimit Code = "audience_limit"
+	// ErrSourceUnavailable (503): the application's database does not answer, or
+	// does not fit what the configuration says of it. Nothing was saved.
+	ErrSourceUnavailable Code = "source_unavailable"
+	// ErrCountTimeout (504): counting took longer than the server allows.
+	ErrCountTimeout Code = "count_timeout"
 )
 
 // Limits.
@@ -146,6 +167,8 @@ func Codes() []Code {
 		ErrAppUnknown, ErrAppExists, ErrAppRemoved, ErrKeyUnknown, ErrGrantUnknown,
 		ErrProfileRequired, ErrInvalidProfile, ErrProfileNotAllowed, ErrProfileUnknown, ErrProfileExists,
 		ErrProfileIsDefault, ErrProfileRemoved, ErrRevisionConflict, ErrSecretsUnreadable,
+		ErrInvalidAudience, ErrAudienceUnknown, ErrAudienceExists, ErrAudienceRemoved, ErrAudienceLimit,
+		ErrSourceUnavailable, ErrCountTimeout,
 		ErrQuotaExceeded, ErrRateExceeded, ErrBacklogFull, ErrAttachmentsTooLarge, ErrAttachmentStorageFull,
 		ErrAttachmentLost, ErrCategoryNeedsConsent,
 		ErrIdempotencyMismatch, ErrIdempotencyInProgress,

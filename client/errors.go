@@ -47,7 +47,8 @@ type Field struct {
 	Field string `json:"field"`
 	// Rule is the stable name of what it broke: required, too_long, too_many,
 	// too_large, control, encoding, syntax, duplicate, reserved, unknown,
-	// range, not_allowed, mismatch; json, type, null, empty, order.
+	// range, not_allowed, mismatch; json, type, null, empty, order; of audiences
+	// also lens and field_kind.
 	Rule string `json:"rule"`
 	// Message says in words what to do.
 	Message string `json:"message"`

@@ -234,6 +234,17 @@ func callAdministration(ctx context.Context, c *client.Client, id postledger.ID,
 	drain(c.Suppressions(ctx, id))
 	c.Suppress(ctx, id, "a", "r")
 	c.Unsuppress(ctx, id, "a")
+	fields := postledger.AudienceDefinition{
+		Source: "s", Lens: []byte(`"s"`), Address: "a", Locale: "l", Tenant: "t", Timezone: "z", Category: "system",
+	}
+	drain(c.Audiences(ctx, id))
+	c.Audience(ctx, id, "a", 1)
+	drain(c.AudienceVersions(ctx, id, "a"))
+	c.PutAudience(ctx, "a", client.AudienceChange{App: id, Revision: 1, Name: "n", AudienceDefinition: fields})
+	c.RemoveAudience(ctx, id, "a")
+	c.PreviewAudience(ctx, client.PreviewRequest{
+		App: id, Audience: "a", Revision: 1, Definition: &fields, Params: map[string]any{}, Want: []client.Want{client.WantCounts},
+	})
 	c.Retention(ctx)
 	c.PutRetention(ctx, client.Retention{})
 	drain(c.Audit(ctx, client.AuditFilter{App: id, Action: "a", Since: now, Until: now, PageSize: 1}))
@@ -336,6 +347,9 @@ func answers() map[string]reflect.Type {
 		"pause-profile": reflect.TypeFor[client.Profile](), "resume-profile": reflect.TypeFor[client.Profile](),
 		"remove-profile": reflect.TypeFor[client.Profile](), "test-profile": reflect.TypeFor[client.ProfileTest](),
 		"list-suppressions": reflect.TypeFor[listOf[client.Suppression]](), "list-audit": reflect.TypeFor[listOf[client.AuditEvent]](),
+		"list-audiences": reflect.TypeFor[listOf[client.Audience]](), "get-audience": reflect.TypeFor[client.Audience](),
+		"list-audience-versions": reflect.TypeFor[listOf[client.Audience]](), "put-audience": reflect.TypeFor[client.Audience](),
+		"remove-audience": reflect.TypeFor[client.Audience](), "preview-audience": reflect.TypeFor[client.Preview](),
 		"get-retention": reflect.TypeFor[client.Retention](), "put-retention": reflect.TypeFor[client.Retention](),
 	}
 }

@@ -85,9 +85,10 @@ func passing(err error, repeatable bool) (asked time.Duration, ok bool) {
 		ok = e.Code != ErrQuotaExceeded || e.RetryAfter > 0
 	case http.StatusServiceUnavailable:
 		// Ours says when nothing was changed; a proxy's says nothing.
-		ok = repeatable || e.Code != "" && !e.FateUnknown
+		// An application's database that does not answer is for somebody to look at.
+		ok = (repeatable || e.Code != "" && !e.FateUnknown) && e.Code != ErrSourceUnavailable
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		ok = repeatable
+		ok = repeatable && e.Code != ErrCountTimeout
 	case http.StatusConflict:
 		ok = e.Code == ErrIdempotencyInProgress
 	}

@@ -67,7 +67,11 @@ func (c *Client) request(ctx context.Context, cl *call, w *watcher) (*http.Reque
 	for name, values := range cl.header {
 		req.Header[name] = values
 	}
-	req.Header.Set("Accept", "application/json, application/problem+json")
+	accept := "application/json, application/problem+json"
+	if cl.accept != "" {
+		accept = cl.accept + ", " + accept
+	}
+	req.Header.Set("Accept", accept)
 	req.Header.Set("Authorization", "Bearer "+c.key())
 	req.Header.Set("User-Agent", c.agent)
 	if cl.body == nil {

@@ -2,14 +2,17 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 
+	"github.com/postledger/postledger/internal/app"
 	"github.com/postledger/postledger/internal/app/config"
 )
 
 type checkConfigCmd struct{}
 
-// Run also opens the files that hold encryption keys and credentials, so that a
-// wrong mode or a damaged key shows before a restart does.
+// Run also opens the files that hold encryption keys and credentials, and what the
+// sources name, so that a wrong mode, a damaged key or a floor that cannot be read
+// shows before a restart does.
 func (c *checkConfigCmd) Run(e *env) error {
 	cfg, err := e.cli.config()
 	if err != nil {
@@ -31,6 +34,9 @@ func (c *checkConfigCmd) Run(e *env) error {
 		if _, err := cfg.Jobs.RedisOptions(); err != nil {
 			return &usageError{err}
 		}
+	}
+	if _, err := app.NewSources(cfg, slog.New(slog.DiscardHandler)); err != nil {
+		return &usageError{err}
 	}
 	shown, err := cfg.Show()
 	if err != nil {

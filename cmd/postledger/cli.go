@@ -31,6 +31,7 @@ type cli struct {
 	Apps         appsCmd         `cmd:"" group:"client" help:"Administer apps."`
 	Grants       grantsCmd       `cmd:"" group:"client" help:"Administer which app may use which profile."`
 	Suppressions suppressionsCmd `cmd:"" group:"client" help:"Administer addresses that nothing is sent to."`
+	Audience     audienceCmd     `cmd:"" group:"client" help:"Save, count and look at audiences: whom a lens on an application's database reaches."`
 	Retention    retentionCmd    `cmd:"" group:"client" help:"Administer how long things are kept."`
 	Audit        auditCmd        `cmd:"" group:"client" help:"Read the audit trail."`
 	Stats        statsCmd        `cmd:"" group:"client" help:"Count by hour."`

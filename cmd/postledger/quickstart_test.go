@@ -20,6 +20,10 @@ func TestQuickstart(t *testing.T) {
 	command(t, []string{"TMPDIR=" + tmp}, "quickstart").expect(t, 0,
 		"a message to two recipients", "a message with an attachment", "a message that its next hop refuses", "a batch of 500 messages",
 		"the same batch again", "nobody+rejected@example.net  failed rejected_recipient", "503 sent  1 failed",
+		"audience regulars, version 1: email, name, orders", `of customers where country is not "DK" and`,
+		"116 matched = 109 mailable + 2 no_address + 2 invalid + 2 duplicate + 1 suppressed\n",
+		`  {"email":"eero4@example.com","name":"Eero","orders":[{"total":"20.5"}]}`,
+		`a filter with a mistake reaches nobody: definition.lens.where.contry: table customers has no field "contry"`,
 		"books: 504 accepted = 503 kept by the sandbox + 1 failed; they balance", "The API was at http://127.0.0.1:", "quickstart --keep")
 	left, err := os.ReadDir(tmp)
 	if err != nil || len(left) != 0 {
@@ -99,6 +103,7 @@ func TestQuickstartKeepsAServerThatWorks(t *testing.T) {
 		t.Fatalf("no commands:\n%s", text)
 	}
 	command(t, set[1:], "messages", "show", show[1]).expect(t, 0, "Your order has shipped", "ada@example.net")
+	command(t, set[1:], "audience", "preview", "regulars").expect(t, 0, "matched              116\n", "suppressed           1\n", "eero4@example.com")
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

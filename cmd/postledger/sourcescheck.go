@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,7 +85,37 @@ func checkSource(e *env, cfg *config.Config, name string) []finding {
 	for _, note := range read.Notes {
 		found = append(found, finding{findingWarning, name, note})
 	}
+	found = append(found, checkFloors(cfg, name, read)...)
 	return append(found, checkReadOnly(e, s, name, tables))
+}
+
+// checkFloors says who may use a source, and what every lens on it is held to.
+func checkFloors(cfg *config.Config, name string, read *catalogue.Catalogue) []finding {
+	apps := cfg.Sources[name].Apps
+	who := finding{findingGood, name, "is for the apps " + strings.Join(apps, ", ")}
+	if len(apps) == 0 {
+		who = finding{findingWarning, name, "is for no app: sources." + name + ".apps names those that may use it"}
+	}
+	floors, err := cfg.Floors(name)
+	if err == nil {
+		err = app.CheckFloors(floors, read)
+	}
+	switch {
+	case err != nil:
+		return []finding{who, {findingFault, name, err.Error()}}
+	case len(floors.All.Where)+len(floors.Apps) == 0:
+		return []finding{who}
+	}
+	tables := map[string]bool{}
+	for table := range floors.All.Where {
+		tables[table] = true
+	}
+	for _, own := range floors.Apps {
+		for table := range own.Where {
+			tables[table] = true
+		}
+	}
+	return []finding{who, {findingGood, name, "there are floors under " + strings.Join(slices.Sorted(maps.Keys(tables)), ", ")}}
 }
 
 // checkReadOnly tries a table at a time: what a login may write is granted by

@@ -73,6 +73,7 @@ func build(c Config) *server {
 	s.profileRoutes()
 	s.grantRoutes()
 	s.suppressionRoutes()
+	s.audienceRoutes()
 	s.settingRoutes()
 	s.auditRoute()
 	s.publicRoutes()

@@ -23,6 +23,7 @@ type Config struct {
 	Waiter    Waiter
 	Profiles  Profiles
 	Sandbox   Sandbox
+	Audiences Audiences
 	Readiness Readiness
 
 	// Changed is told after every change of apps, keys, profiles and grants, so
@@ -90,6 +91,13 @@ type Ledger interface {
 	PutSuppression(ctx context.Context, s ledger.Suppression, audit postledger.AuditEvent) error
 	DeleteSuppression(ctx context.Context, app postledger.ID, folded string, audit postledger.AuditEvent) error
 
+	Audiences(ctx context.Context, app postledger.ID, after string, limit int) ([]postledger.Audience, error)
+	AudienceByID(ctx context.Context, app, id postledger.ID, revision int64) (postledger.Audience, error)
+	AudienceByName(ctx context.Context, app postledger.ID, name string) (postledger.Audience, error)
+	AudienceVersions(ctx context.Context, app, id postledger.ID, before int64, limit int) ([]postledger.Audience, error)
+	PutAudience(ctx context.Context, a postledger.Audience, revision int64, audit postledger.AuditEvent) (postledger.Audience, error)
+	RemoveAudience(ctx context.Context, app, id postledger.ID, audit postledger.AuditEvent) error
+
 	Retention(ctx context.Context) (ledger.RetentionSettings, error)
 	PutRetention(ctx context.Context, r ledger.RetentionSettings, audit postledger.AuditEvent) error
 }
@@ -120,7 +128,7 @@ var errIncomplete = errors.New("api config: a dependency is missing")
 // withDefaults checks that nothing is missing and fills in what is optional.
 func (c Config) withDefaults() (Config, error) {
 	if c.Ledger == nil || c.Acceptor == nil || c.Operator == nil || c.Waiter == nil ||
-		c.Profiles == nil || c.Sandbox == nil || c.Readiness == nil {
+		c.Profiles == nil || c.Sandbox == nil || c.Audiences == nil || c.Readiness == nil {
 		return c, errIncomplete
 	}
 	if c.KeyRate < 0 || c.KeyBurst < 0 {

@@ -46,6 +46,13 @@ const (
 	codeGrantUnknown      Code = "grant_unknown"
 	codeNotSuppressed     Code = "suppression_unknown"
 	codeSandboxUnknown    Code = "sandbox_mail_unknown"
+	codeInvalidAudience   Code = "invalid_audience"
+	codeAudienceUnknown   Code = "audience_unknown"
+	codeAudienceExists    Code = "audience_exists"
+	codeAudienceRemoved   Code = "audience_removed"
+	codeAudienceLimit     Code = "audience_limit"
+	codeSourceUnavailable Code = "source_unavailable"
+	codeCountTimeout      Code = "count_timeout"
 	codeProfileExists     Code = "profile_exists"
 	codeProfileIsDefault  Code = "profile_is_default"
 	codeRevisionConflict  Code = "revision_conflict"
@@ -59,6 +66,7 @@ var table = []Entry{
 	{codeBadInput, http.StatusBadRequest, "The request is not valid", "A header, query parameter or member of the body breaks a rule. `errors` names each field, the rule, and what to do; nothing was changed."},
 	{codeProfileRequired, http.StatusBadRequest, "A profile must be named", "The request names no profile, and the app may not use the default one, or there is none."},
 	{codeInvalidProfile, http.StatusBadRequest, "The profile is not valid", "A profile's configuration, settings or credentials break a rule; `errors` names each field. A changed host needs the password again."},
+	{codeInvalidAudience, http.StatusBadRequest, "The audience is not valid", "An audience does not fit its source as it is now, says nothing, or lacks a parameter; `errors` names each place, such as `lens.where.all[1].age`. A source that the app may not use is as unknown as one that does not exist."},
 	{codeUnauthorized, http.StatusUnauthorized, "A valid API key is needed", "There is no `Authorization: Bearer pl_…` header, or its key is unknown, revoked or expired, or its app was removed."},
 	{codeForbidden, http.StatusForbidden, "The API key may not do this", "The key is valid and lacks the scope that this route needs, or it is an app's key where an operator's is needed."},
 	{Code(accept.CodeNotAllowed), http.StatusForbidden, "The app may not use this profile", "The app has grants, and none for this profile; or it has none, and this is not the default profile."},
@@ -68,16 +76,20 @@ var table = []Entry{
 	{codeKeyUnknown, http.StatusNotFound, "There is no such API key", "No API key has this id."},
 	{codeProfileUnknown, http.StatusNotFound, "There is no such profile", "No profile has this name or id."},
 	{codeGrantUnknown, http.StatusNotFound, "There is no such grant", "The app has never been granted this profile."},
+	{codeAudienceUnknown, http.StatusNotFound, "There is no such audience", "The app has no audience of this name or id, or not this version of it."},
 	{codeNotSuppressed, http.StatusNotFound, "The address is not suppressed", "The address is not on the app's suppression list."},
 	{codeSandboxUnknown, http.StatusNotFound, "The sandbox does not have it", "The sandbox keeps the last messages only, in memory, and does not have this one."},
 	{codeMethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here", "The path exists with other methods; the Allow header lists them."},
 	{codeRequestTimeout, http.StatusRequestTimeout, "The request came too slowly", "The body stopped coming for too long."},
 	{codeAppExists, http.StatusConflict, "An app has this name", "Names of apps are unique; the name of a removed app is free."},
 	{codeAppRemoved, http.StatusConflict, "The app was removed", "Nothing can be added to an app that was removed."},
+	{codeAudienceExists, http.StatusConflict, "An audience has this name", "Names of an app's audiences are unique; the name of a removed audience is free."},
+	{codeAudienceRemoved, http.StatusConflict, "The audience was removed", "A removed audience can be read, and neither changed nor counted."},
+	{codeAudienceLimit, http.StatusConflict, "The app has too many audiences", "An app has at most 1,000 audiences: remove those that are not used."},
 	{codeProfileExists, http.StatusConflict, "A profile has this name", "Names of profiles are unique; the name of a removed profile is free."},
 	{codeProfileIsDefault, http.StatusConflict, "The profile is the default one", "The default profile can be neither removed nor made an ordinary one: make another the default first."},
 	{codeProfileRemoved, http.StatusConflict, "The profile was removed", "A removed profile sends nothing and cannot be changed."},
-	{codeRevisionConflict, http.StatusConflict, "The profile has changed", "Someone changed the profile since the revision that the request names: read it again."},
+	{codeRevisionConflict, http.StatusConflict, "It has changed", "Someone changed the profile or audience since the revision that the request names: read it again."},
 	{codeSecretsUnreadable, http.StatusConflict, "The profile's credentials cannot be read", "They were sealed with a key that this server does not have, or for another host: give them again."},
 	{Code(accept.CodeBacklog), http.StatusConflict, "Too much waits for this profile", "Batches only: more deliveries wait than the profile's pace sends in 24 hours."},
 	{Code(accept.CodeInProgress), http.StatusConflict, "This request is being written", "Another process is writing a request with the same idempotency key: come again after Retry-After."},
@@ -94,7 +106,9 @@ var table = []Entry{
 	{codeRate, http.StatusTooManyRequests, "Too many requests", "Too many requests with this key, too many failed logins from this source, or more immediate messages than the profile takes a minute: come again after Retry-After."},
 	{codeInternal, http.StatusInternalServerError, "Something went wrong here", "A fault of the server; its log has the request id."},
 	{codeUnavailable, http.StatusServiceUnavailable, "Mail cannot be taken now", "The ledger or the storage for attachments could not do it. With `fate: unknown` the message named by `message_id` may have been accepted: repeat the request with the same idempotency key."},
-	{codeOverloaded, http.StatusServiceUnavailable, "Too much is waiting", "The whole ledger holds as many waiting deliveries, or the server as many waiting requests, as it is allowed to."},
+	{codeSourceUnavailable, http.StatusServiceUnavailable, "The source cannot be read now", "The application's database does not answer, or does not fit what the configuration says of it. Nothing was saved; the server's log says why."},
+	{codeOverloaded, http.StatusServiceUnavailable, "Too much is waiting", "The whole ledger holds as many waiting deliveries, or the server as many waiting requests, or counts of audiences, as it is allowed to."},
+	{codeCountTimeout, http.StatusGatewayTimeout, "The count took too long", "Counting the audience took longer than the server allows: narrow it, or give its source an index."},
 	{Code(accept.CodeStorageFull), http.StatusInsufficientStorage, "The storage for attachments is full", "There is no room for the message's attachments."},
 }
 

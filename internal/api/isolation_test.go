@@ -31,6 +31,9 @@ const (
 	admin, audit        = postledger.ScopeAdmin, postledger.ScopeAudit
 )
 
+const saveAudience = `{"app":"{app}","revision":1,"source":"shop","address":"email","category":"activity",
+	"lens":{"from":"users","where":{"country":{"eq":"NO"}},"select":["id","email","name"]}}`
+
 // guards has every route of the document.
 var guards = map[string]guard{
 	"GET /healthz": {},
@@ -71,6 +74,12 @@ var guards = map[string]guard{
 	"GET /v1/suppressions":                     {app: read, operator: admin, query: "?app={app}", unknown: "app_unknown"},
 	"PUT /v1/suppressions":                     {app: send, operator: admin, body: `{"app":"{app}","address":"x@in.test","reason":"r"}`, unknown: "app_unknown"},
 	"DELETE /v1/suppressions":                  {app: send, operator: admin, query: "?app={app}&address=none@in.test", unknown: "app_unknown"},
+	"GET /v1/audiences":                        {app: read, operator: admin, query: "?app={app}", unknown: "app_unknown"},
+	"GET /v1/audiences/{audience}":             {app: read, operator: admin, query: "?app={app}", unknown: "app_unknown"},
+	"GET /v1/audiences/{audience}/versions":    {app: read, operator: admin, query: "?app={app}", unknown: "app_unknown"},
+	"PUT /v1/audiences/{audience}":             {app: send, operator: admin, body: saveAudience, unknown: "app_unknown"},
+	"DELETE /v1/audiences/{audience}":          {app: send, operator: admin, query: "?app={app}", unknown: "app_unknown"},
+	"POST /v1/audiences/preview":               {app: read, operator: admin, body: `{"app":"{app}","audience":"{audience}"}`, unknown: "app_unknown"},
 	"GET /v1/settings/retention":               {operator: admin, without: true},
 	"PUT /v1/settings/retention":               {operator: admin, body: `{}`, without: true},
 	"GET /v1/audit":                            {operator: audit, query: "?app={app}", hides: true},
@@ -154,12 +163,15 @@ func newIntruders(w *world) *intruders {
 	v := w.call("GET", "/v1/messages/"+message, w.read, nil).want(http.StatusOK)
 	_, spare := w.keyUntil(w.app.ID, time.Time{}, send)
 	other := func() string { return w.ledger.NewID().String() }
+	saved := w.call("PUT", "/v1/audiences/norwegians", w.send, strings.ReplaceAll(strings.ReplaceAll(saveAudience, "{app}", w.app.ID.String()), `"revision":1`, `"revision":0`)).want(http.StatusOK)
 	x.real = map[string]string{
-		"id": message, "batch": b.text("batch_id"), "envelope": v.text("deliveries", 0, "envelope_id"),
+		"audience": saved.text("id"),
+		"id":       message, "batch": b.text("batch_id"), "envelope": v.text("deliveries", 0, "envelope_id"),
 		"app": w.app.ID.String(), "profile": w.profile.Name, "key": spare.String(),
 	}
 	x.fake = map[string]string{
-		"id": other(), "batch": other(), "envelope": other(), "app": other(), "profile": "nobody", "key": other(),
+		"audience": other(),
+		"id":       other(), "batch": other(), "envelope": other(), "app": other(), "profile": "nobody", "key": other(),
 	}
 	return x
 }

@@ -51,6 +51,10 @@ var sentinels = []struct {
 	{ledger.ErrRevisionConflict, codeRevisionConflict},
 	{ledger.ErrGrantUnknown, codeGrantUnknown},
 	{ledger.ErrNotSuppressed, codeNotSuppressed},
+	{ledger.ErrAudienceUnknown, codeAudienceUnknown},
+	{ledger.ErrAudienceExists, codeAudienceExists},
+	{ledger.ErrAudienceRemoved, codeAudienceRemoved},
+	{ledger.ErrAudienceLimit, codeAudienceLimit},
 }
 
 func ledgerProblem(err error) *Problem {

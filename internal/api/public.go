@@ -17,6 +17,7 @@ const Version = "1.0.0"
 const (
 	tagMessages       = "Messages"
 	tagDeliveries     = "Deliveries"
+	tagAudiences      = "Audiences"
 	tagAdministration = "Administration"
 	tagServer         = "Server"
 )
@@ -25,6 +26,7 @@ func tags() []*huma.Tag {
 	return []*huma.Tag{
 		{Name: tagMessages, Description: "Send messages and see what became of them."},
 		{Name: tagDeliveries, Description: "One row for each recipient: find, cancel, resolve, count."},
+		{Name: tagAudiences, Description: "Saved lenses that yield recipients: check, count and see whom one would reach."},
 		{Name: tagAdministration, Description: "Apps, API keys, profiles, grants, suppressions, settings and the audit trail."},
 		{Name: tagServer, Description: "This document, and whether the server works. No key is needed."},
 	}

@@ -159,6 +159,26 @@ func register[I, T any](s *server, rt route, fn func(context.Context, *call, *I)
 	s.documentRoute(&rt)
 }
 
+// stream registers an operation that writes its own answer. An error that it
+// returns before it has written anything becomes a problem document, as
+// everywhere.
+func stream(s *server, rt route, fn func(context.Context, *call) error) {
+	if rt.maxBody == 0 {
+		rt.maxBody = defaultBody
+	}
+	op := rt.operation()
+	s.routes[rt.method+" "+rt.path] = &rt
+	op.Middlewares = huma.Middlewares{s.enter(&rt)}
+	huma.Register(s.api, op, func(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
+		c := callOf(ctx)
+		if err := fn(ctx, c); err != nil {
+			return nil, s.refuse(ctx, c, problemOf(err))
+		}
+		return &huma.StreamResponse{Body: func(huma.Context) {}}, nil
+	})
+	s.documentRoute(&rt)
+}
+
 // documentRoute adds what huma does not know of an operation.
 func (s *server) documentRoute(rt *route) {
 	op := s.operation(rt)

@@ -165,6 +165,7 @@ func newWorld(t *testing.T, url string, change ...func(*api.Config)) *world {
 			Capabilities: func(*postledger.Profile) transport.Capabilities { return w.kept.Capabilities() },
 		}),
 		Operator: settle.NewOperator(w.ledger, wake), Waiter: w.waiters, Profiles: profiles{w}, Sandbox: w.kept, Readiness: ready{w},
+		Audiences: w.audiences(log),
 		Changed: func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()

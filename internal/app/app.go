@@ -18,6 +18,7 @@ import (
 	"github.com/postledger/postledger/internal/app/metrics"
 	"github.com/postledger/postledger/internal/app/queue"
 	"github.com/postledger/postledger/internal/app/upkeep"
+	"github.com/postledger/postledger/internal/audience"
 	"github.com/postledger/postledger/internal/deliver"
 	"github.com/postledger/postledger/internal/ledger"
 )
@@ -36,23 +37,25 @@ type Options struct {
 
 // App is a process that serves.
 type App struct {
-	config  config.Config
-	o       Options
-	log     *slog.Logger
-	lock    *Lock
-	ledger  *ledger.Ledger
-	blobs   Blobs
-	hops    *hop.Factory
-	metrics *metrics.Metrics
-	worker  *deliver.Worker
-	waiters *accept.Waiters
-	accept  *accept.Service
-	keeper  *upkeep.Keeper
-	queue   *queue.Queue
-	api     http.Handler
-	ready   *readiness
-	public  *listener
-	admin   *listener
+	config    config.Config
+	o         Options
+	log       *slog.Logger
+	lock      *Lock
+	ledger    *ledger.Ledger
+	blobs     Blobs
+	hops      *hop.Factory
+	metrics   *metrics.Metrics
+	worker    *deliver.Worker
+	waiters   *accept.Waiters
+	accept    *accept.Service
+	sources   *Sources
+	audiences *audience.Service
+	keeper    *upkeep.Keeper
+	queue     *queue.Queue
+	api       http.Handler
+	ready     *readiness
+	public    *listener
+	admin     *listener
 
 	refusals refusals
 	// failure is why the worker must not go on, once failed is closed.
@@ -129,6 +132,7 @@ func (a *App) start(ctx context.Context) ([]net.Listener, error) {
 	loops, end := context.WithCancel(context.Background())
 	a.endLoops = end
 	a.loops.Go(func() { a.keeper.Run(loops) })
+	a.loops.Go(func() { a.sources.Try(loops) })
 	a.loops.Go(func() { a.sampleLoop(loops) })
 	a.loops.Go(func() { a.watchWorker(loops) })
 	return sockets, nil
@@ -219,6 +223,7 @@ func (a *App) stop() error {
 	var errs []error
 	a.ready.stop()
 	a.waiters.Close()
+	a.audiences.Stop()
 	requests, cancel := context.WithTimeout(context.Background(), total/4)
 	errs = append(errs, a.public.stop(requests))
 	cancel()

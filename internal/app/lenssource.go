@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/postledger/postledger/internal/app/config"
+	"github.com/postledger/postledger/lens"
 	"github.com/postledger/postledger/lens/catalogue"
 	"github.com/postledger/postledger/lens/source"
 )
@@ -63,4 +64,18 @@ func notTheLedger(ctx context.Context, c *config.Config, s *source.Source, optio
 		return ErrOwnLedger
 	}
 	return nil
+}
+
+// CheckFloors holds a source's floors against its catalogue.
+func CheckFloors(floors config.Floors, read *catalogue.Catalogue) error {
+	return floors.Each(func(app string, floor lens.Scope) error {
+		err := floor.Check(read)
+		switch {
+		case err != nil && app != "":
+			return fmt.Errorf("the floor of app %s does not fit: %w", app, err)
+		case err != nil:
+			return fmt.Errorf("the floor does not fit: %w", err)
+		}
+		return nil
+	})
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/accept"
 	"github.com/postledger/postledger/internal/app/hop"
 	"github.com/postledger/postledger/internal/app/upkeep"
+	"github.com/postledger/postledger/internal/audience"
 	"github.com/postledger/postledger/internal/deliver"
 	"github.com/postledger/postledger/internal/transport/sandbox"
 )
@@ -100,6 +102,14 @@ func (a *App) makeSteps() error {
 		Ledger: acceptLedger{a.ledger, a.metrics, &a.refusals, a.o.Kill}, Blobs: killBlobs{a.blobs, a.o.Kill},
 		Backlog: accept.NewEstimate(a.ledger, nil), Capabilities: a.hops.Capabilities,
 		MaxWaiting: c.MaxWaiting, Wake: a.worker.Wake, Timeout: c.DatabaseTimeout, Log: a.log,
+	})
+	if a.sources, err = NewSources(c, a.log); err != nil {
+		return fmt.Errorf("read what the configuration says of sources: %w", err)
+	}
+	a.onUndo(a.sources.Close)
+	a.audiences = audience.New(audience.Config{
+		Ledger: a.ledger, Sources: a.sources, Dir: filepath.Join(c.DataDir, "counts"),
+		Timeout: c.Audiences.CountTimeout, Counts: c.Audiences.Counts, Log: a.log,
 	})
 	a.keeper = &upkeep.Keeper{Ledger: a.ledger, Blobs: a.blobs, Log: a.log, Lag: a.metrics.RetentionLag}
 	a.ready = &readiness{checks: []check{

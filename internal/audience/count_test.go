@@ -183,6 +183,10 @@ func TestCountsEnd(t *testing.T) {
 		t.Errorf("outer %v, the app's second %v, another app's %v", err, inner, foreign)
 	}
 	w.count(of(everyone))
+	_, err = w.Preview(t.Context(), w.app, of(everyone), nil, audience.Want{Counts: true}, func(audience.Progress) { w.Stop() })
+	if !errors.Is(err, audience.ErrStopped) {
+		t.Errorf("stopped: %v", err)
+	}
 }
 
 func TestProgressIsTold(t *testing.T) {

@@ -14,6 +14,8 @@ var (
 	ErrBusy = errors.New("as many audiences are being counted as may be at one time")
 	// ErrTooLong: the count took longer than it may.
 	ErrTooLong = errors.New("the count took longer than it may")
+	// ErrStopped: the process stops.
+	ErrStopped = errors.New("the count was stopped")
 	// ErrSourceUnknown: no source has this name, or the app may not use it.
 	ErrSourceUnknown = errors.New("no such source")
 )

@@ -50,7 +50,7 @@ type Explanation struct {
 
 // Preview looks at an audience, saved or not, as it is in the source now. It hears
 // progress while it counts, in the same goroutine. Errors: *InvalidError,
-// *UnavailableError, ErrBusy, ErrTooLong, and the context's.
+// *UnavailableError, ErrBusy, ErrTooLong, ErrStopped, and the context's.
 func (s *Service) Preview(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
 	if want.Counts {
 		release, err := s.slots.take(app.ID)
@@ -61,8 +61,13 @@ func (s *Service) Preview(ctx context.Context, app postledger.App, d postledger.
 	}
 	inTime, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
+	defer context.AfterFunc(s.ending, cancel)()
 	p, err := s.preview(inTime, app, d, params, want, progress)
-	if err != nil && ctx.Err() == nil && errors.Is(inTime.Err(), context.DeadlineExceeded) {
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case s.ending.Err() != nil:
+		err = ErrStopped
+	case errors.Is(inTime.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("%w (%s)", ErrTooLong, s.Timeout)
 	}
 	return p, err

@@ -59,7 +59,9 @@ type Config struct {
 // starts nothing of its own.
 type Service struct {
 	Config
-	slots slots
+	slots  slots
+	ending context.Context //nolint:containedctx // of the process: it ends every count
+	end    context.CancelFunc
 }
 
 // New makes a service.
@@ -79,8 +81,14 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: c, slots: slots{most: c.Counts, each: (c.Counts + 1) / 2, of: map[postledger.ID]int{}}}
+	s := &Service{Config: c, slots: slots{most: c.Counts, each: (c.Counts + 1) / 2, of: map[postledger.ID]int{}}}
+	s.ending, s.end = context.WithCancel(context.Background())
+	return s
 }
+
+// Stop ends what counts with ErrStopped, and whatever begins after it. It does not
+// wait: callers do.
+func (s *Service) Stop() { s.end() }
 
 // open finds the source of a definition.
 func (s *Service) open(ctx context.Context, app postledger.App, name string, fresh bool) (Opened, error) {

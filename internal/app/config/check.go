@@ -40,6 +40,9 @@ func (c *Config) Check() error {
 	fault(c.StopTimeout < time.Second || c.StopTimeout > time.Hour, "stop_timeout", "is %s, and must be between 1s and 1h", c.StopTimeout)
 	fault(c.Limits.KeyRate < 1, "limits.key_rate", "must be at least 1")
 	fault(c.Limits.KeyBurst < c.Limits.KeyRate, "limits.key_burst", "is %d, and must be at least key_rate (%d)", c.Limits.KeyBurst, c.Limits.KeyRate)
+	fault(c.Audiences.CountTimeout < time.Second || c.Audiences.CountTimeout > 24*time.Hour, "audiences.count_timeout",
+		"is %s, and must be between 1s and 24h", c.Audiences.CountTimeout)
+	fault(c.Audiences.Counts < 1 || c.Audiences.Counts > 100, "audiences.counts", "is %d, and must be between 1 and 100", c.Audiences.Counts)
 	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"json", "text"}
 	fault(!slices.Contains(levels, c.Log.Level), "log.level", "is %q, and must be one of %v", c.Log.Level, levels)
 	fault(!slices.Contains(formats, c.Log.Format), "log.format", "is %q, and must be one of %v", c.Log.Format, formats)

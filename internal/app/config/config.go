@@ -46,11 +46,12 @@ type Config struct {
 	// AllowSandbox lets PostgreSQL's default profile be a sandbox.
 	AllowSandbox bool `koanf:"allow_sandbox"`
 	// Sources are the applications' databases that lenses read, by name.
-	Sources map[string]Source `koanf:"sources"`
-	Jobs    Jobs              `koanf:"jobs"`
-	Limits  Limits            `koanf:"limits"`
-	Log     Log               `koanf:"log"`
-	Timings Timings           `koanf:"timings"`
+	Sources   map[string]Source `koanf:"sources"`
+	Audiences Audiences         `koanf:"audiences"`
+	Jobs      Jobs              `koanf:"jobs"`
+	Limits    Limits            `koanf:"limits"`
+	Log       Log               `koanf:"log"`
+	Timings   Timings           `koanf:"timings"`
 }
 
 // Limits bound what one caller may ask of a process.
@@ -59,6 +60,14 @@ type Limits struct {
 	// run, KeyBurst how many at once.
 	KeyRate  int `koanf:"key_rate"`
 	KeyBurst int `koanf:"key_burst"`
+}
+
+// Audiences bound what counting audiences costs.
+type Audiences struct {
+	// CountTimeout ends a count. Counts is how many may run at one time in one
+	// process; one app has at most half of them, rounded up.
+	CountTimeout time.Duration `koanf:"count_timeout"`
+	Counts       int           `koanf:"counts"`
 }
 
 // Log says what is logged, and how. It goes to the standard error.
@@ -101,6 +110,7 @@ func Default() Config {
 		StopTimeout:         60 * time.Second,
 		S3:                  S3{UploadMemory: 40 << 20},
 		Jobs:                defaultJobs(),
+		Audiences:           Audiences{CountTimeout: 10 * time.Minute, Counts: 2},
 		Limits:              Limits{KeyRate: 200, KeyBurst: 400},
 		Log:                 Log{Level: "info", Format: "json"},
 		Timings: Timings{

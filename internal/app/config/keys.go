@@ -32,7 +32,8 @@ func keysOf(t reflect.Type, prefix string) []string {
 
 // group tells a struct of keys from a struct that is one value.
 func group(t reflect.Type) bool {
-	return t == reflect.TypeFor[Log]() || t == reflect.TypeFor[Timings]() || t == reflect.TypeFor[Limits]() || t == reflect.TypeFor[S3]() || t == reflect.TypeFor[Jobs]()
+	return t == reflect.TypeFor[Audiences]() || t == reflect.TypeFor[Log]() || t == reflect.TypeFor[Timings]() ||
+		t == reflect.TypeFor[Limits]() || t == reflect.TypeFor[S3]() || t == reflect.TypeFor[Jobs]()
 }
 
 // isKey tells whether key is one of known, names filled in.

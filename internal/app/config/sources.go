@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,10 @@ type Source struct {
 	DSN secret.Value `koanf:"dsn"`
 	// Model is the file that renames, hides, allows and relates; "" is none.
 	Model string `koanf:"model"`
+	// Apps are the apps that may use it, by name or id: none, where none is named.
+	Apps []string `koanf:"apps"`
+	// Scope is the file of its floors: conditions that are and-ed to every lens.
+	Scope string `koanf:"scope"`
 	// Schemas are the PostgreSQL schemas that are read, the default one first.
 	Schemas []string `koanf:"schemas"`
 	// Connections bounds the pool of one process, Timeout a statement, Rows what
@@ -43,6 +48,9 @@ func (c *Config) checkSources(fault func(bool, string, string, ...any)) {
 			if _, err := source.DialectOf(dsn); err != nil {
 				fault(true, key+".dsn", "%w, or file:PATH of a file that holds one", err)
 			}
+		}
+		for i, app := range s.Apps {
+			fault(app == "" || slices.Contains(s.Apps[:i], app), key+".apps", "has %q, and must have names or ids of apps, each once", app)
 		}
 		fault(s.Connections < 0 || s.Connections > 100, key+".connections", "is %d, and must be between 1 and 100, or 0 for the default", s.Connections)
 		fault(s.Timeout < 0 || s.Timeout > time.Hour, key+".timeout", "is %s, and must be at most 1h, or 0 for the default", s.Timeout)

@@ -1,7 +1,7 @@
 // Package quickstart shows Postledger at work in a minute: a real server on an
 // embedded ledger in a throwaway directory, whose only profile is a sandbox, so
 // that nothing leaves the machine. It speaks to it over HTTP, as an application
-// would, and ends with the books.
+// would, counts an audience in a small shop's database, and ends with the books.
 package quickstart
 
 import (
@@ -47,7 +47,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.server.Stop(), s.log.Close()) }()
-	for _, step := range []func() error{s.prepare, s.send, s.watch, s.failures, s.books, s.next} {
+	for _, step := range []func() error{s.prepare, s.send, s.watch, s.failures, s.audience, s.books, s.next} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -82,6 +82,9 @@ func (s *show) serve() error {
 	s.config.Blobs, s.config.JournalDir = filepath.Join(s.dir, "blobs"), filepath.Join(s.dir, "journal")
 	s.config.HTTP, s.config.AdminHTTP = "127.0.0.1:0", "127.0.0.1:0"
 	s.config.StopTimeout = 20 * time.Second
+	if err := s.makeShop(); err != nil {
+		return err
+	}
 	token, err := s.operatorKey()
 	if err != nil {
 		return err
@@ -291,5 +294,6 @@ func (s *show) next() error {
 	s.say("  export POSTLEDGER_SERVER=%s POSTLEDGER_CREDENTIALS=%s\n", base, filepath.Join(s.dir, "credentials"))
 	s.say("  %s send --to you@example.com --subject Hello --text Hello --wait\n", s.o.Program)
 	s.say("  %s messages show %s\n", s.o.Program, s.first)
+	s.say("  %s audience preview regulars\n", s.o.Program)
 	return nil
 }

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/app/config"
+	"github.com/postledger/postledger/internal/audience"
+	"github.com/postledger/postledger/lens/catalogue"
+	"github.com/postledger/postledger/lens/source"
+)
+
+// catalogueAge is how old a catalogue may be when nothing is wrong with what was
+// checked against it; freshAge, when something is.
+const (
+	catalogueAge = time.Minute
+	freshAge     = time.Second
+)
+
+// Sources are the applications' databases of a running process. Each is opened
+// when it is first asked for: one that is down keeps nobody's mail waiting.
+type Sources struct {
+	config *config.Config
+	log    *slog.Logger
+	byName map[string]*openSource
+}
+
+// openSource is one source. Its turn is taken by who opens it or reads its
+// catalogue, so that many who ask at once do it once.
+type openSource struct {
+	turn   chan struct{}
+	floors config.Floors
+	source *source.Source
+	read   *catalogue.Catalogue
+	at     time.Time
+}
+
+// NewSources reads the files that the configuration names, and connects to
+// nothing. A floor that cannot be read is no floor: it is an error here.
+func NewSources(c *config.Config, log *slog.Logger) (*Sources, error) {
+	s := &Sources{config: c, log: log, byName: map[string]*openSource{}}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		_, _, _, err := c.Reads(name)
+		floors, floorErr := c.Floors(name)
+		errs = append(errs, err, floorErr)
+		s.byName[name] = &openSource{turn: make(chan struct{}, 1), floors: floors}
+	}
+	return s, errors.Join(errs...)
+}
+
+// Open implements audience.Sources.
+func (s *Sources) Open(ctx context.Context, name string, app postledger.App, fresh bool) (audience.Opened, error) {
+	o, found := s.byName[name]
+	settings := s.config.Sources[name]
+	if !found || !settings.Allows(app) {
+		return audience.Opened{}, audience.ErrSourceUnknown
+	}
+	floor, err := o.floors.For(app)
+	if err != nil {
+		return audience.Opened{}, err
+	}
+	opened, err := o.ready(ctx, s.config, name, fresh)
+	opened.Floor = floor
+	return opened, err
+}
+
+// ready gives the source, opened, with a catalogue that is new enough. It waits for
+// its turn.
+func (o *openSource) ready(ctx context.Context, c *config.Config, name string, fresh bool) (audience.Opened, error) {
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		return audience.Opened{}, fmt.Errorf("wait for source %s: %w", name, ctx.Err())
+	}
+	if err := o.renew(ctx, c, name, fresh); err != nil {
+		return audience.Opened{}, err
+	}
+	return audience.Opened{Source: o.source, Catalogue: o.read}, nil
+}
+
+// renew opens the source and reads its catalogue where that is due.
+func (o *openSource) renew(ctx context.Context, c *config.Config, name string, fresh bool) error {
+	age := time.Since(o.at)
+	if o.source != nil && age < catalogueAge && (!fresh || age < freshAge) {
+		return nil
+	}
+	if o.source == nil {
+		opened, read, err := OpenSource(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		if err := o.fits(read); err != nil {
+			return errors.Join(fmt.Errorf("source %s: %w", name, err), opened.Close())
+		}
+		o.source, o.read, o.at = opened, read, time.Now()
+		return nil
+	}
+	_, _, model, err := c.Reads(name)
+	if err != nil {
+		return err
+	}
+	read, err := o.source.Catalogue(ctx, model)
+	if err == nil {
+		err = o.fits(read)
+	}
+	if err != nil {
+		return fmt.Errorf("source %s: %w", name, err)
+	}
+	o.read, o.at = read, time.Now()
+	return nil
+}
+
+// fits holds every floor against a catalogue: a floor on a table that was renamed
+// would let all rows of the new one through.
+func (o *openSource) fits(read *catalogue.Catalogue) error {
+	return CheckFloors(o.floors, read)
+}
+
+// Try opens every source, and logs those that cannot be used.
+func (s *Sources) Try(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		if _, err := s.byName[name].ready(ctx, s.config, name, false); err != nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "a source cannot be used", slog.String("source", name), slog.Any("error", err))
+		}
+	}
+}
+
+// Close closes what was opened. Nobody asks any more.
+func (s *Sources) Close() error {
+	var errs []error
+	for _, o := range s.byName {
+		if o.source != nil {
+			errs = append(errs, o.source.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
