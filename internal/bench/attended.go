@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"runtime/pprof"
 	"strings"
+
+	"github.com/postledger/postledger/internal/bench/cost"
 )
 
 // The attended parts run until they are told to end.
@@ -76,7 +78,7 @@ func runAttended(start func(*job) (running, error), in io.Reader, out io.Writer)
 	if err := errors.Join(waited, err); err != nil {
 		return err
 	}
-	if r.Peak, err = peakKiB(); err != nil {
+	if r.Peak, err = cost.PeakKiB(); err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(r)

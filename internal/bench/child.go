@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/bench/cost"
 )
 
 // childVerb makes this program a measured part of itself.
@@ -20,6 +21,7 @@ const childVerb = "part"
 type job struct {
 	URL     string // of the database
 	Sink    string // host:port
+	Redis   string // URL of the server
 	N       int
 	Clients int
 	// Batch is how many deliveries are leased at once, where that is fixed.
@@ -78,6 +80,14 @@ func parts() map[string]func(*job) (result, error) {
 		"lens-load":     lensLoad,
 		"lens-bare":     lensBare,
 		"lens-stream":   lensStream,
+		"jobs-one":      jobsOne,
+		"jobs-many":     jobsMany,
+		"jobs-run":      jobsRun,
+		"jobs-rows":     jobsRows,
+		"jobs-rows-run": jobsRowsRun,
+		"jobs-spill":    jobsSpill,
+		"jobs-drain":    jobsDrain,
+		"bare-rows":     bareRowsPart,
 	}
 }
 
@@ -114,7 +124,7 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	if r.Peak, err = peakKiB(); err != nil {
+	if r.Peak, err = cost.PeakKiB(); err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(r)
@@ -122,16 +132,20 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 
 // run runs a part in a process of its own.
 func run(part string, j job) (result, error) {
-	var r result
 	self, err := os.Executable()
 	if err != nil {
-		return r, fmt.Errorf("find this program: %w", err)
+		return result{}, fmt.Errorf("find this program: %w", err)
 	}
+	return answerOf(exec.Command(self, childVerb, part), part, j)
+}
+
+// answerOf runs a program that takes a job and answers with a result.
+func answerOf(cmd *exec.Cmd, part string, j job) (result, error) {
+	var r result
 	in, err := json.Marshal(j)
 	if err != nil {
 		return r, fmt.Errorf("encode the job: %w", err)
 	}
-	cmd := exec.Command(self, childVerb, part)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return r, fmt.Errorf("run %s: %w", part, err)

@@ -105,7 +105,7 @@ func floorBulk(j *job) (r result, err error) {
 		wires.Go(func() {
 			w := dialFloor(j.Sink)
 			for f := range ready {
-				msg, err := composer.Compose(input(f.id[:], f.to, f.subject, f.text, f.html, m.began))
+				msg, err := composer.Compose(input(f.id[:], f.to, f.subject, f.text, f.html, m.Began))
 				must(err)
 				w.send(f.to, msg)
 				msg.Release()

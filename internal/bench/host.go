@@ -49,6 +49,7 @@ func (h *host) close() {
 // servers are what the measured programs talk to.
 type servers struct {
 	postgres string // URL
+	host     *host  // starts what only some parts need
 	admin    string // URL of the same database as superuser
 	sink     *sinkProcess
 	dir      string // for SQLite files and journals
@@ -69,7 +70,7 @@ func onServers(fn func(*servers) error) (err error) {
 			panic(p)
 		}
 	}()
-	s := &servers{dir: h.TempDir()}
+	s := &servers{host: h, dir: h.TempDir()}
 	// Room enough that no run waits for a checkpoint that another one owes.
 	pg := testserver.PrivatePostgres(h, "shared_buffers=512MB", "max_wal_size=4GB")
 	s.postgres, s.admin = pg.URL(), pg.AdminURL()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postledger/postledger/internal/bench/cost"
 	"github.com/postledger/postledger/lens"
 	"github.com/postledger/postledger/lens/catalogue"
 	"github.com/postledger/postledger/lens/source"
@@ -222,7 +223,7 @@ func lensStream(j *job) (r result, err error) {
 	if r, err = m.stop(); err != nil {
 		return r, err
 	}
-	peak, err := peakKiB()
+	peak, err := cost.PeakKiB()
 	r.Values = map[string]float64{"bytes": float64(size), aboveIdle: float64(peak-idle) / 1024}
 	return r, err
 }

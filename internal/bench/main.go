@@ -15,7 +15,9 @@ type options struct {
 	// many is how many a server has delivered when its memory is looked at.
 	many int
 	// users is how many rows a lens streams.
-	users         int
+	users int
+	// jobs is how many jobs of a queue are enqueued one by one.
+	jobs          int
 	full          bool
 	out, profiles string
 	only          string
@@ -36,6 +38,7 @@ func main() {
 	flag.IntVar(&o.behind, "behind", 20_000, "deliveries that the late ones of -only fair stand behind")
 	flag.IntVar(&o.many, "many", 300_000, "messages of a memory run")
 	flag.IntVar(&o.users, "users", 100_000, "rows that a lens streams")
+	flag.IntVar(&o.jobs, "jobs", 20_000, "jobs of one run by themselves, the multiple of others")
 	flag.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	flag.StringVar(&o.profiles, "profiles", "", "directory for CPU profiles of the last pair")
 	flag.StringVar(&o.only, "only", "", "measure only these, with commas between: "+sectionNames())
@@ -43,12 +46,12 @@ func main() {
 	short := flag.Bool("short", false, "three small pairs: shows that it works, and little more")
 	flag.Parse()
 	if *short {
-		o.n, o.accepts, o.pairs, o.behind, o.users = 2_000, 1_000, 3, 5_000, 20_000
+		o.n, o.accepts, o.pairs, o.behind, o.users, o.jobs = 2_000, 1_000, 3, 5_000, 20_000, 10_000
 	}
 	if o.full {
-		o.n, o.accepts, o.behind, o.users = 100_000, 10_000, 100_000, 1_000_000
+		o.n, o.accepts, o.behind, o.users, o.jobs = 100_000, 10_000, 100_000, 1_000_000, 100_000
 	}
-	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 || o.behind < 100 || o.many < 100 || o.users < 100 {
+	if flag.NArg() > 0 || o.n < 100 || o.accepts < 100 || o.pairs < 1 || o.behind < 100 || o.many < 100 || o.users < 100 || o.jobs < 1000 {
 		flag.Usage()
 		os.Exit(2)
 	}

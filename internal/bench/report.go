@@ -37,6 +37,8 @@ type figures struct {
 	runs  map[string][]measured
 	bars  []figure
 	told  []figure
+	// notes are what was not measured, and why.
+	notes []string
 }
 
 func newFigures(pairs int) *figures { return &figures{pairs: pairs, runs: map[string][]measured{}} }
@@ -84,6 +86,26 @@ func (f *figures) bar(name, unit string, values []float64, bar string, met func(
 	f.bars = append(f.bars, figure{Name: name, Value: middle(values), Unit: unit, Bar: bar, OK: &ok, Pairs: values})
 }
 
+// either is met by a share of another's rate, or by a rate.
+func (f *figures) either(name, a, b string, share, rate float64) {
+	var ratios []float64
+	for i := range f.runs[a] {
+		ratios = append(ratios, rateOf(f.runs[a][i])/rateOf(f.runs[b][i]))
+	}
+	met := func(v float64) bool { return v >= share }
+	var rates []float64
+	for _, m := range f.runs[a] {
+		rates = append(rates, rateOf(m))
+	}
+	if middle(rates) >= rate {
+		met = func(float64) bool { return true }
+	}
+	f.bar(name, "×", ratios, fmt.Sprintf("≥ %.2f, or ≥ %.0f /s", share, rate), met)
+}
+
+// note says what was not measured.
+func (f *figures) note(text string) { f.notes = append(f.notes, text) }
+
 // tell adds a figure without a bar.
 func (f *figures) tell(name string, value float64, unit string) {
 	f.told = append(f.told, figure{Name: name, Value: value, Unit: unit})
@@ -111,7 +133,7 @@ func (f *figures) list() []figure {
 		}{
 			{"rate", "/s", rateOf},
 			{"CPU of the process", "µs each", func(m measured) float64 { return m.Self / float64(m.n) }},
-			{"CPU of PostgreSQL", "µs each", func(m measured) float64 { return m.Server / float64(m.n) }},
+			{"CPU of the server", "µs each", func(m measured) float64 { return m.Server / float64(m.n) }},
 			{"memory", "MiB", func(m measured) float64 { return float64(m.Peak) / 1024 }},
 		} {
 			var values []float64
@@ -138,7 +160,12 @@ func (f *figures) write(path string) error {
 // print writes the bars, then the runs with their spread: how noisy it was.
 func (f *figures) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 2, 2, 2, ' ', 0)
-	defer t.Flush()
+	defer func() {
+		t.Flush()
+		for _, note := range f.notes {
+			fmt.Fprintln(w, "\n"+note)
+		}
+	}()
 	fmt.Fprintln(t, "bar\tmedian\tof\tlowest – highest\t")
 	for _, b := range f.bars {
 		verdict := "ok"
@@ -156,7 +183,7 @@ func (f *figures) print(w io.Writer) {
 	if len(f.names) == 0 {
 		return
 	}
-	fmt.Fprintln(t, "\t\t\t\t\nmeasured\trate /s\tlowest – highest\tCPU µs: process + PostgreSQL\tMiB\trows a lease, a settle")
+	fmt.Fprintln(t, "\t\t\t\t\nmeasured\trate /s\tlowest – highest\tCPU µs: process + server\tMiB\trows a lease, a settle")
 	for _, name := range f.names {
 		var rates, self, server, peaks, lease, settle []float64
 		for _, m := range f.runs[name] {

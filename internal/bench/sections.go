@@ -31,6 +31,7 @@ func sections() []section {
 		{name: "wire", pair: (*bench).wire, judge: (*bench).judgeWire},
 		{name: "sign", pair: (*bench).sign, judge: (*bench).judgeSign},
 		{name: "lens", before: (*bench).prepareLens, pair: (*bench).lens, judge: (*bench).judgeLens},
+		{name: "jobs", before: (*bench).prepareJobs, pair: (*bench).jobs, judge: (*bench).judgeJobs},
 		{name: "memory", before: (*bench).memory, large: true},
 	}
 }
@@ -67,6 +68,9 @@ type bench struct {
 	pg, lite world
 	// own are the databases that other sections have for themselves.
 	own map[string]place
+	// redis is the server of the part "jobs", and rivals the program beside it.
+	redis  string
+	rivals rivals
 	// values are the pairs' values of what is no run's rate or cost, by figure.
 	values map[string][]float64
 }
