@@ -23,6 +23,19 @@ go vet ./...
 .deps/bin/staticcheck ./...
 go mod tidy -diff
 
+# The queues that the bench compares with are a module of their own. Where its
+# modules are neither cached nor to be had, it is left out, and a line says so.
+(
+	cd internal/bench/rivals
+	if missing=$(go mod download 2>&1); then
+		go vet ./...
+		"$OLDPWD"/.deps/bin/staticcheck ./...
+		go mod tidy -diff
+	else
+		echo "internal/bench/rivals is not checked: its modules cannot be had: ${missing%%$'\n'*}" >&2
+	fi
+)
+
 # modernc.org/sqlite works with the one modernc.org/libc that its own go.mod
 # names; other modules raise the version, so go.mod pins it by a replace.
 sqlite=$(go list -m -f '{{.GoMod}}' modernc.org/sqlite)

@@ -19,11 +19,16 @@ func callsGivenUp(t *testing.T, s Store) {
 		_, err := s.Insert(ctx, rows)
 		return rows, err
 	}
-	begun := time.Now()
-	if _, err := insert(t.Context()); err != nil {
-		t.Fatal(err)
+	// The shortest of some: the first opens connections, and a machine that stalls
+	// once would let every later call end in time.
+	whole := patience
+	for range 5 {
+		begun := time.Now()
+		if _, err := insert(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		whole = min(whole, time.Since(begun))
 	}
-	whole := time.Since(begun)
 	gave := 0
 	for range 100 {
 		ctx, cancel := context.WithTimeout(t.Context(), rand.N(whole))

@@ -15,7 +15,7 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 		WITH ORDINALITY AS u (` + sqlbox.Columns + `, n)`
 	switch conflict {
 	case sqlbox.Ignore:
-		insert += " ORDER BY n ON CONFLICT DO NOTHING RETURNING id, rev"
+		insert += " ORDER BY n ON CONFLICT DO NOTHING"
 	case sqlbox.Replace:
 		insert += ` WHERE NOT EXISTS (SELECT 1 FROM job_outbox o WHERE o.id = u.id) ORDER BY n
 			ON CONFLICT (handler, dedupe_key) WHERE state IN (0, 1) AND dedupe_key IS NOT NULL DO UPDATE SET
@@ -24,8 +24,7 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 			payload = excluded.payload, run_at = excluded.run_at, max_attempts = excluded.max_attempts,
 			timeout_us = excluded.timeout_us, attempts = excluded.attempts, enqueued_at = excluded.enqueued_at,
 			refused = 0, reason = '', epoch = '',
-			changed_at = CASE WHEN job_outbox.state = excluded.state THEN job_outbox.changed_at ELSE excluded.changed_at END
-			RETURNING id, rev`
+			changed_at = CASE WHEN job_outbox.state = excluded.state THEN job_outbox.changed_at ELSE excluded.changed_at END`
 	case sqlbox.GiveBack:
 		insert += ` ORDER BY n ON CONFLICT (id) DO UPDATE SET state = excluded.state, run_at = excluded.run_at,
 			attempts = excluded.attempts, reason = excluded.reason, epoch = '', changed_at = excluded.changed_at

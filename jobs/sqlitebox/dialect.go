@@ -35,7 +35,7 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 	statement, args := sqlbox.ValuesInsert("INSERT INTO", d.Now(), rows)
 	switch conflict {
 	case sqlbox.Ignore:
-		statement += " ON CONFLICT DO NOTHING RETURNING id, rev"
+		statement += " ON CONFLICT DO NOTHING"
 	case sqlbox.Replace:
 		statement += ` ON CONFLICT (id) DO NOTHING
 			ON CONFLICT (handler, dedupe_key) WHERE state IN (0, 1) AND dedupe_key IS NOT NULL DO UPDATE SET
@@ -44,8 +44,7 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 			payload = excluded.payload, run_at = excluded.run_at, max_attempts = excluded.max_attempts,
 			timeout_us = excluded.timeout_us, attempts = excluded.attempts, enqueued_at = excluded.enqueued_at,
 			refused = 0, reason = '', epoch = '',
-			changed_at = CASE WHEN state = excluded.state THEN changed_at ELSE excluded.changed_at END
-			RETURNING id, rev`
+			changed_at = CASE WHEN state = excluded.state THEN changed_at ELSE excluded.changed_at END`
 	case sqlbox.GiveBack:
 		statement += ` ON CONFLICT (id) DO UPDATE SET state = excluded.state, run_at = excluded.run_at,
 			attempts = excluded.attempts, reason = excluded.reason, epoch = '', changed_at = excluded.changed_at

@@ -23,8 +23,8 @@ type Dialect interface {
 	Keys(keys []Key) (condition string, args []any)
 	// Insert writes rows in their order.
 	Insert(rows []Record, conflict Conflict) (statement string, args []any)
-	// Returning tells whether Insert with [Ignore] and [Replace] is a query that
-	// yields (id, rev) of each row that was written.
+	// Returning tells whether the database has RETURNING, for Insert with [Ignore]
+	// and [Replace].
 	Returning() bool
 	// UpdateSome and DeleteSome change at most "?" rows (the last argument) that
 	// hold a condition, the first in an order.

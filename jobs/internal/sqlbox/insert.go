@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -14,10 +15,19 @@ import (
 func (b *Box) Insert(ctx context.Context, rows []jobs.Insertion) ([]jobs.Inserted, error) {
 	plan := planInsert(rows, time.Now())
 	var out []jobs.Inserted
+	// Nearly always every plain row is new, and a count says so. When it does not,
+	// the transaction runs again and asks which.
+	ask := false
 	err := b.write(ctx, "insert jobs", func(s *session) error {
 		fresh := make(map[jobs.ID]int64, len(rows))
 		for _, part := range plan.parts() {
-			if err := s.insert(part.rows, part.conflict, fresh); err != nil {
+			write := s.insert
+			if part.conflict == Ignore && !ask {
+				write = s.insertNew
+			}
+			err := write(part.rows, part.conflict, fresh)
+			if err != nil {
+				ask = ask || errors.Is(err, errRaced)
 				return err
 			}
 		}
@@ -149,12 +159,31 @@ func (p *insertPlan) answers(fresh, known map[jobs.ID]int64) []jobs.Inserted {
 	return out
 }
 
+// insertNew writes rows that should all be new: when one was there, what was
+// written is not known.
+func (s *session) insertNew(rows []Record, conflict Conflict, fresh map[jobs.ID]int64) error {
+	for part := range recordChunks(rows) {
+		statement, args := s.d.Insert(part, conflict)
+		written, err := s.exec(statement, args...)
+		if err != nil {
+			return err
+		}
+		if written != len(part) {
+			return errRaced
+		}
+		for i := range part {
+			fresh[part[i].ID] = part[i].Rev
+		}
+	}
+	return nil
+}
+
 // insert writes rows and puts into fresh what was written.
 func (s *session) insert(rows []Record, conflict Conflict, fresh map[jobs.ID]int64) error {
 	for part := range recordChunks(rows) {
 		statement, args := s.d.Insert(part, conflict)
 		if s.d.Returning() {
-			if err := s.each(statement, args, scanRefs(fresh)); err != nil {
+			if err := s.each(statement+" RETURNING id, rev", args, scanRefs(fresh)); err != nil {
 				return err
 			}
 			continue
