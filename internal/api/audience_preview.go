@@ -120,6 +120,7 @@ func (s *server) preview(ctx context.Context, c *call) error {
 		return err
 	}
 	out := &lines{w: c.w, on: strings.Contains(c.r.Header.Get("Accept"), ndjson)}
+	defer out.end() // also when a fault of ours ends the request
 	p, err := s.Audiences.Preview(ctx, app, d, params, want, out.progress)
 	out.end()
 	if err != nil {
