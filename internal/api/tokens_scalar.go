@@ -30,6 +30,9 @@ func (t *tokens) text() (s string, ok bool, err error) {
 			t.pos++
 		}
 		part := t.buf[run:t.pos]
+		if b == nil && (t.pos == t.end || t.buf[t.pos] == '\\') {
+			b = make([]byte, 0, firstScratch)
+		}
 		if t.pos == t.end {
 			b = append(b, part...)
 			if err := t.fill(); err != nil {
@@ -70,6 +73,10 @@ func (t *tokens) text() (s string, ok bool, err error) {
 		}
 	}
 }
+
+// firstScratch has room for most texts, which would else be moved from place to
+// place while they grow.
+const firstScratch = 4 << 10
 
 // maxScratch is what is kept for the next text; the place of a larger one is
 // let go.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -104,6 +105,9 @@ var (
 	// errKeyRace: another process committed one of the keys meanwhile; the
 	// next look will see it.
 	errKeyRace = errors.New("idempotency key race")
+	// errChargeRefused: a quota's charge that came with the COMMIT was refused;
+	// by itself it can be looked into.
+	errChargeRefused = errors.New("charge refused")
 	// errGroupQuota: the group as a whole passes a quota; each is tried alone.
 	errGroupQuota = errors.New("group over quota")
 )
@@ -119,8 +123,8 @@ type answer struct {
 // acceptGroup writes every request of the group that can be written. The
 // order is fixed: keys, rows, audit, counters, and the quota row last, so that
 // the one row all accepts of a profile share is locked for the commit only.
-func acceptGroup(ctx context.Context, t *tx, group []*answer, xid *uint64) error {
-	now, known, policies, quotas, err := askForGroup(ctx, t, group)
+func acceptGroup(ctx context.Context, t *tx, group []*answer, try *acceptTry) error {
+	now, known, policies, quotas, err := askForGroup(ctx, t, group, try)
 	if err != nil {
 		return err
 	}
@@ -139,24 +143,28 @@ func acceptGroup(ctx context.Context, t *tx, group []*answer, xid *uint64) error
 		}
 	}
 	if len(live) == 0 {
+		if try != nil {
+			try.xid = 0 // nothing is written: the answers are right whatever happens
+		}
 		return nil
 	}
 	if t.dialect == postgres {
-		err = insertPostgres(t, live, now)
-	} else {
-		err = insertSQLite(ctx, t, live, now)
+		return writePostgres(ctx, t, live, quotas, now, try)
 	}
-	if err != nil {
+	if err := insertSQLite(ctx, t, live, now); err != nil {
 		return err
 	}
-	countAccepted(t, live, now)
-	return chargeQuotas(ctx, t, live, quotas, now, xid)
+	for _, c := range countsOf(live) {
+		t.queue("count accepted", nil, countAccept,
+			now/microsPerHour, c.app, c.profile, string(c.lane), c.messages, c.deliveries)
+	}
+	return chargeQuotas(ctx, t, live, chargesOf(live), now/microsPerMinute)
 }
 
 // askForGroup reads all that decides about a group, in one round trip.
-func askForGroup(ctx context.Context, t *tx, group []*answer) (now int64, known map[appKey]knownKey, policies map[policyKey]policy, quotas map[quotaKey]quotaRow, err error) {
+func askForGroup(ctx context.Context, t *tx, group []*answer, try *acceptTry) (now int64, known map[appKey]knownKey, policies map[policyKey]policy, quotas map[quotaKey]quotaRow, err error) {
 	if t.dialect == postgres {
-		t.queueNow()
+		queueMoment(t, &try.xid)
 	} else if _, err := t.nowMicros(ctx); err != nil {
 		return 0, nil, nil, nil, err
 	}
@@ -275,41 +283,46 @@ type countKey struct {
 
 func compareIDs(a, b postledger.ID) int { return slices.Compare(a[:], b[:]) }
 
-// countAccepted writes accept's own count, which books compares with the rows.
-func countAccepted(t *tx, live []*answer, now int64) {
-	type sum struct{ messages, deliveries int64 }
-	sums := map[countKey]sum{}
+// acceptCount is what a group adds to one of accept's own counts, which books
+// compares with the rows.
+type acceptCount struct {
+	countKey
+	messages, deliveries int64
+}
+
+// countsOf sums them up, in the order in which their rows are locked.
+func countsOf(live []*answer) []acceptCount {
+	var out []acceptCount
 	for _, a := range live {
 		for _, i := range a.fresh {
 			m := &a.req.Messages[i]
 			k := countKey{a.req.AppID, a.req.ProfileID, m.Message.Lane}
-			s := sums[k]
-			sums[k] = sum{s.messages + 1, s.deliveries + int64(len(m.Deliveries))}
+			at := slices.IndexFunc(out, func(c acceptCount) bool { return c.countKey == k })
+			if at < 0 {
+				at, out = len(out), append(out, acceptCount{countKey: k})
+			}
+			out[at].messages++
+			out[at].deliveries += int64(len(m.Deliveries))
 		}
 	}
-	keys := make([]countKey, 0, len(sums))
-	for k := range sums {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b countKey) int {
+	slices.SortFunc(out, func(a, b acceptCount) int {
 		if c := compareIDs(a.app, b.app); c != 0 {
 			return c
 		}
 		if c := compareIDs(a.profile, b.profile); c != 0 {
 			return c
 		}
-		return slices.Compare([]byte(a.lane), []byte(b.lane))
+		return strings.Compare(string(a.lane), string(b.lane))
 	})
-	for _, k := range keys {
-		s := sums[k]
-		t.queue("count accepted", nil, `INSERT INTO accept_counts (hour, app_id, profile_id, lane, messages, deliveries)
-			VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (hour, app_id, profile_id, lane) DO UPDATE SET
-				messages = accept_counts.messages + excluded.messages,
-				deliveries = accept_counts.deliveries + excluded.deliveries`,
-			now/microsPerHour, k.app, k.profile, string(k.lane), s.messages, s.deliveries)
-	}
+	return out
 }
+
+// countAccept counts one of them.
+const countAccept = `INSERT INTO accept_counts (hour, app_id, profile_id, lane, messages, deliveries)
+	VALUES (?, ?, ?, ?, ?, ?)
+	ON CONFLICT (hour, app_id, profile_id, lane) DO UPDATE SET
+		messages = accept_counts.messages + excluded.messages,
+		deliveries = accept_counts.deliveries + excluded.deliveries`
 
 const (
 	microsPerHour   = int64(time.Hour / time.Microsecond)

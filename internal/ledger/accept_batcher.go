@@ -20,6 +20,9 @@ type acceptBatcher struct {
 	quit chan struct{}
 	wg   sync.WaitGroup
 
+	// rows are the loop's: it writes one group at a time.
+	rows acceptRows
+
 	// fates bounds the lost COMMITs that are looked up beside the loop.
 	fates chan struct{}
 
@@ -40,9 +43,9 @@ const (
 	// Bounds of one group: requests, and messages over all of them.
 	acceptGroupRequests = 64
 	acceptGroupMessages = 1000
-	// Bound of a group's content. The driver copies all of it twice before it
-	// is sent, so that what is larger goes alone, and ten messages of 100 KB
-	// still share a commit.
+	// Bound of a group's content: what is larger goes alone, so that nobody
+	// waits for more than one such, and ten messages of 100 KB still share a
+	// commit.
 	acceptGroupBytes = 1 << 20
 	// acceptFates is less than the pool has connections. What is lost beyond
 	// it holds the loop up, as the database would.
@@ -251,14 +254,20 @@ func (b *acceptBatcher) once(answers []*answer) (xid uint64, err error) {
 	if b.l.writer != nil {
 		return 0, b.l.acceptSQLite(ctx, answers)
 	}
-	for range 3 {
-		xid = 0
+	try := acceptTry{rows: &b.rows}
+	for races := 0; races < 3; {
+		try.xid = 0
 		err = b.l.inPostgresTx(ctx, b.l.db, func(ctx context.Context, t *tx) error {
-			return acceptGroup(ctx, t, answers, &xid)
+			return acceptGroup(ctx, t, answers, &try)
 		})
-		if !errors.Is(err, errKeyRace) {
-			return xid, err
+		switch {
+		case errors.Is(err, errChargeRefused) && !try.oneByOne:
+			try.oneByOne = true
+		case errors.Is(err, errKeyRace):
+			races++
+		default:
+			return try.xid, err
 		}
 	}
-	return xid, fmt.Errorf("%w: %w", ErrKeyBusy, err)
+	return try.xid, fmt.Errorf("%w: %w", ErrKeyBusy, err)
 }

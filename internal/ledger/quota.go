@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -18,6 +17,7 @@ const quotaWindow = 1440
 type quotaKey struct{ app, profile postledger.ID }
 
 type quotaCharge struct {
+	quotaKey
 	n     int64
 	limit *int64
 }
@@ -53,55 +53,40 @@ func queueQuotas(t *tx, group []*answer) map[quotaKey]quotaRow {
 	return out
 }
 
-// chargeQuotas adds the group's new recipients to each (app, profile), in
-// sorted order so that two processes never wait for each other in a circle.
-// The row is locked once per group and for the commit only. The check is part
-// of the UPDATE: the database evaluates it on the current row, so it is exact
-// whatever runs beside it (invariant 7). A sum read beforehand is not.
-//
-// It is what runs last, and sends what was queued before it. When each sum is
-// of this minute, all charges go with it; else one after the other, as their
-// locks must be taken in order.
-func chargeQuotas(ctx context.Context, t *tx, live []*answer, rows map[quotaKey]quotaRow, now int64, xid *uint64) error {
-	charges := map[quotaKey]quotaCharge{}
+// chargesOf sums up what a group adds to each quota, sorted so that two
+// processes never wait for each other in a circle.
+func chargesOf(live []*answer) []quotaCharge {
+	var out []quotaCharge
 	for _, a := range live {
 		k := quotaKey{a.req.AppID, a.req.ProfileID}
-		c := charges[k]
-		c.limit = a.req.Quota
-		for _, i := range a.fresh {
-			c.n += int64(len(a.req.Messages[i].Deliveries))
+		i := slices.IndexFunc(out, func(c quotaCharge) bool { return c.quotaKey == k })
+		if i < 0 {
+			i, out = len(out), append(out, quotaCharge{quotaKey: k})
 		}
-		charges[k] = c
+		out[i].limit = a.req.Quota
+		for _, j := range a.fresh {
+			out[i].n += int64(len(a.req.Messages[j].Deliveries))
+		}
 	}
-	keys := make([]quotaKey, 0, len(charges))
-	for k := range charges {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b quotaKey) int {
+	slices.SortFunc(out, func(a, b quotaCharge) int {
 		if c := compareIDs(a.app, b.app); c != 0 {
 			return c
 		}
 		return compareIDs(a.profile, b.profile)
 	})
-	minute := now / microsPerMinute
-	if t.dialect == postgres && !slices.ContainsFunc(keys, func(k quotaKey) bool { return rows[k].swept < minute }) {
-		over := false
-		for _, k := range keys {
-			queueCharge(t, k, charges[k], minute, &over)
-		}
-		queueXact(t, xid)
-		if err := t.flush(ctx); err != nil || !over {
-			return err
-		}
-		if len(live) > 1 {
-			return errGroupQuota
-		}
-	}
+	return out
+}
+
+// chargeQuotas adds the group's new recipients to each quota. It is what runs
+// last, so that the row is locked once per group and for the commit only. The
+// check is part of the UPDATE: the database evaluates it on the current row, so
+// it is exact whatever runs beside it (invariant 7). A sum read beforehand is not.
+func chargeQuotas(ctx context.Context, t *tx, live []*answer, charges []quotaCharge, minute int64) error {
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
-	for _, k := range keys {
-		ok, err := chargeQuota(ctx, t, k, charges[k], minute)
+	for _, c := range charges {
+		ok, err := chargeQuota(ctx, t, c.quotaKey, c, minute)
 		if err != nil {
 			return fmt.Errorf("charge quota: %w", err)
 		}
@@ -111,15 +96,12 @@ func chargeQuotas(ctx context.Context, t *tx, live []*answer, rows map[quotaKey]
 		if len(live) > 1 {
 			return errGroupQuota
 		}
-		if live[0].err, err = quotaExceeded(ctx, t, k, charges[k], minute, 0); err != nil {
+		if live[0].err, err = quotaExceeded(ctx, t, c.quotaKey, c, minute, 0); err != nil {
 			return fmt.Errorf("read quota: %w", err)
 		}
 		return errGroupQuota
 	}
-	if t.dialect == postgres {
-		queueXact(t, xid)
-	}
-	return t.flush(ctx)
+	return nil
 }
 
 // refuseOverQuota refuses the requests of a group that the quota has no room
@@ -188,28 +170,15 @@ func usedNow(ctx context.Context, t *tx, k quotaKey, q quotaRow, minute int64) (
 	return used, nil
 }
 
-// queueCharge is tryCharge in one statement.
-func queueCharge(t *tx, k quotaKey, c quotaCharge, minute int64, over *bool) {
-	t.queue("charge quota", func(n int64) error { *over = *over || n == 0; return nil },
-		`WITH q AS (UPDATE quotas SET used = used + $1 WHERE app_id = $2 AND profile_id = $3 AND swept >= $4 AND used + $1 <= $5 RETURNING 1)
-		INSERT INTO quota_minutes (app_id, profile_id, minute, n) SELECT $2, $3, $4, $1 FROM q
-		ON CONFLICT (app_id, profile_id, minute) DO UPDATE SET n = quota_minutes.n + excluded.n`,
-		c.n, k.app, k.profile, minute, c.bound())
-}
-
-// queueXact asks for the transaction's id, by which its fate is known when its
-// COMMIT gets no answer.
-func queueXact(t *tx, xid *uint64) {
-	t.queueRead("read transaction id", func(r row) error {
-		var text string
-		if err := r.Scan(&text); err != nil {
-			return err
-		}
-		var err error
-		*xid, err = strconv.ParseUint(text, 10, 64)
-		return err
-	}, `SELECT coalesce(pg_current_xact_id_if_assigned()::text, '0')`)
-}
+// chargeAccept is tryCharge in one statement of PostgreSQL's, which fails, as a
+// division by zero, when the sum is not of this minute or would pass the limit:
+// what comes with it must not be committed then.
+const chargeAccept = `WITH q AS (
+		UPDATE quotas SET used = used + $1::bigint
+		WHERE app_id = $2::uuid AND profile_id = $3::uuid AND swept >= $4::bigint AND used + $1 <= $5::bigint RETURNING 1),
+	m AS (INSERT INTO quota_minutes (app_id, profile_id, minute, n) SELECT $2, $3, $4, $1 FROM q
+		ON CONFLICT (app_id, profile_id, minute) DO UPDATE SET n = quota_minutes.n + excluded.n)
+	SELECT 1 / count(*) FROM q`
 
 func chargeQuota(ctx context.Context, t *tx, k quotaKey, c quotaCharge, minute int64) (bool, error) {
 	ok, err := tryCharge(ctx, t, k, c, minute)

@@ -15,7 +15,10 @@ import (
 // check holds the package's contract for one input. It looks at the output with
 // a browser's parser and with none of the package's own code.
 func check(in string) error {
-	out, _ := sanitize.HTML(in)
+	out, gone := sanitize.HTML(in)
+	if slow, removed := sanitize.ByTokenizer(in); slow != out || removed != gone {
+		return fmt.Errorf("the tokenizer alone says otherwise of %q:\n got  %q, removed %s\n want %q, removed %s", in, out, gone, slow, removed)
+	}
 	again, removed := sanitize.HTML(out)
 	if again != out {
 		return fmt.Errorf("not a fixed point:\n in    %q\n out   %q\n again %q", in, out, again)

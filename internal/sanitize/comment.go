@@ -60,11 +60,11 @@ func (f *filter) hidden(content []byte) {
 		return
 	}
 	begin := len(f.out)
-	outer := f.z
+	outer, taken := f.z, f.taken
 	f.mso = true
 	f.run(string(content))
 	f.mso = false
-	f.z = outer
+	f.z, f.taken = outer, taken
 	if len(f.fragments) < maxFragments {
 		if f.fragments == nil {
 			f.fragments = map[string]span{}

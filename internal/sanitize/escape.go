@@ -8,22 +8,24 @@ package sanitize
 // neither open a tag or comment nor close a comment, and they are how template
 // languages compare numbers.
 
-func (f *filter) writeText(s []byte) {
+func writeText[T string | []byte](out []byte, s T, mso bool) []byte {
 	done := 0
-	for i, c := range s {
+	for i := 0; i < len(s); i++ {
 		ref := ""
-		switch {
+		switch c := s[i]; {
+		case c != '<' && c != '>':
+			continue
 		case c == '<' && opens(s, i):
 			ref = "&lt;"
-		case c == '>' && f.mso && closes(s, i):
+		case c == '>' && mso && closes(s, i):
 			ref = "&gt;"
 		default:
 			continue
 		}
-		f.out = append(append(f.out, s[done:i]...), ref...)
+		out = append(append(out, s[done:i]...), ref...)
 		done = i + 1
 	}
-	f.out = append(f.out, s[done:]...)
+	return append(out, s[done:]...)
 }
 
 func (f *filter) writeValue(s []byte) {

@@ -16,7 +16,8 @@ import (
 var pieces = []string{
 	"<", ">", "</", "/>", "\"", "'", "=", " ", "\n", "&", ";", ":", "{", "}", "(", ")", "[", "]", "\\", "@", "/*", "*/", "//", "--", "!", "-->", "--!>", "<!--",
 	"<!", "<![endif]-->", "<!--[if mso]>", "<!--[if !mso]><!-->", "<!--<![endif]-->", "<![if mso]>", "<![endif]>", "{{", "}}", "{%", "%}", "{{ x }}", "{% if a < 1 %}",
-	"<p>", "</p>", "<p style=\"", "<td title='", "<a href=\"", "<img src=", "<style>", "</style>", "<style type=a>", "<title>", "</title>", "<script>", "</script>",
+	"<p>", "</p>", `<td align="left" style="color:red">`, `<a href="https://a.test/?a=1&amp;b=2">`, `<a title="&lt;" class="a&b">`, `<img src="cid:x"/>`, "<br />",
+	`<p class="x" class="y">`, `<p id="a"title="b">`, `<P ID="a">`, `<p title="a>b < c">`, "</P>", "</p >", "<p style=\"", "<td title='", "<a href=\"", "<img src=", "<style>", "</style>", "<style type=a>", "<title>", "</title>", "<script>", "</script>",
 	"<noscript>", "</noscript>", "<svg>", "</svg>", "<math>", "<xml>", "<o:p>", "<v:rect ", "<textarea>", "<select>", "<template>", "<plaintext>", "<iframe>", "<br/>",
 	"<meta charset=utf-8>", "<!DOCTYPE html>", "<![CDATA[", "]]>", "<?x", "onclick=a()", "href=", "style=", "javascript:", "https://a.test/", "cid:x", "#x",
 	"color:red", "a:b;", "a{b:c}", "a,b>c", "@media x{", "@import 'x';", "@font-face{", "url(", "expression(", "behavior:", "-moz-binding:", "progid:", `\65`, `\3c `, "ex/**/pression(",

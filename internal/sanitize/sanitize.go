@@ -27,9 +27,14 @@ type filter struct {
 	mso     bool // inside a conditional comment
 	doctype bool // one was written
 
+	taken   int     // how much the tokenizer has read of the current token
 	spelled []byte  // the current tag's name as it was written
-	tag     tagAttr // the current tag's attributes
+	tag     tagAttr // the current tag's attributes that may stay
+	lower   []byte  // scratch for a plain tag's name
+	found   tagAttr // and for its attributes
 	css     sheet   // scratch for style sheets
+
+	tokenizers, plainTags int // how many there were
 
 	// fragments holds where the output of a conditional comment's content is.
 	fragments map[string]span
@@ -37,28 +42,62 @@ type filter struct {
 
 type span struct{ begin, end int }
 
+// run filters s: what is plain by itself, and the tokens between by the tokenizer.
+// In a conditional comment all is the tokenizer's: little of it is plain.
 func (f *filter) run(s string) {
-	f.z = html.NewTokenizer(strings.NewReader(s))
-	for {
-		switch f.z.Next() {
-		case html.ErrorToken:
-			// The reader never fails, so this is the end. An unfinished tag
-			// before it is gone.
+	f.z = nil
+	for at := 0; at < len(s); at += f.taken {
+		// A tokenizer costs as much as a few plain tags save, so where there
+		// is one for every four it stays.
+		if !f.mso && f.tokenizers <= 8+f.plainTags/4 {
+			if n := f.plain(s[at:]); n > 0 {
+				if at += n; at == len(s) {
+					return
+				}
+				f.z = nil
+			}
+		}
+		if f.z == nil {
+			f.tokenizers++
+			f.z = html.NewTokenizer(strings.NewReader(s[at:]))
+		}
+		f.taken = 0
+		if !f.token() {
 			return
-		case html.TextToken:
-			f.writeText(f.z.Raw())
-		case html.StartTagToken:
-			f.start(false)
-		case html.SelfClosingTagToken:
-			f.start(true)
-		case html.EndTagToken:
-			f.end()
-		case html.CommentToken:
-			f.comment(f.z.Raw())
-		case html.DoctypeToken:
-			f.writeDoctype(f.z.Raw())
 		}
 	}
+}
+
+// next reads a token.
+func (f *filter) next() html.TokenType {
+	t := f.z.Next()
+	f.taken += len(f.z.Raw())
+	return t
+}
+
+// token filters what the tokenizer reads next: a token, and with an element that
+// is dropped or has a content of its own all of it. It returns false at the end.
+func (f *filter) token() bool {
+	switch f.next() {
+	case html.ErrorToken:
+		// The reader never fails, so this is the end. An unfinished tag
+		// before it is gone.
+		return false
+	case html.TextToken:
+		f.out = writeText(f.out, f.z.Raw(), f.mso)
+	case html.StartTagToken:
+		f.start(false)
+	case html.SelfClosingTagToken:
+		f.start(true)
+	case html.EndTagToken:
+		name, _ := f.name(len("</"))
+		f.endTag(f.lookup(name))
+	case html.CommentToken:
+		f.comment(f.z.Raw())
+	case html.DoctypeToken:
+		f.writeDoctype(f.z.Raw())
+	}
+	return true
 }
 
 // name returns the current tag's name in lower case and keeps its spelling,
@@ -123,24 +162,22 @@ func (f *filter) start(selfClosing bool) {
 	}
 }
 
-func (f *filter) end() {
-	name, _ := f.name(len("</"))
-	if e := f.lookup(name); e.handling != keep {
+// endTag writes the end tag that is spelled so.
+func (f *filter) endTag(e element) {
+	if e.handling != keep {
 		if e.handling == strip {
 			f.removed |= e.removed
 		}
 		return
 	}
-	f.out = append(f.out, '<', '/')
-	f.out = append(f.out, f.spelled...)
-	f.out = append(f.out, '>')
+	f.closeTag()
 }
 
 // skip drops everything up to the end tag of the element that has just been
 // opened.
 func (f *filter) skip(name string) {
 	for depth := 1; depth > 0; {
-		switch f.z.Next() {
+		switch f.next() {
 		case html.ErrorToken:
 			return
 		case html.StartTagToken:
@@ -168,11 +205,11 @@ func isRaw(name []byte) bool {
 // content returns the raw text of a style or title element that has just been
 // opened and reads its end tag, which may be missing at the end of the input.
 func (f *filter) content() string {
-	if f.z.Next() != html.TextToken {
+	if f.next() != html.TextToken {
 		return "" // the end tag, or the end
 	}
 	text := string(f.z.Raw())
-	f.z.Next()
+	f.next()
 	return text
 }
 
@@ -200,7 +237,7 @@ func (f *filter) titleElement() {
 		return
 	}
 	f.writeTag(false)
-	f.writeText([]byte(text))
+	f.out = writeText(f.out, text, f.mso)
 	f.closeTag()
 }
 

@@ -39,15 +39,20 @@ func (f *filter) readAttr(more bool) {
 	var name, val []byte
 	for more {
 		name, val, more = f.z.TagAttr()
-		val, why := f.filterAttr(name, val)
-		switch {
-		case why != 0:
-			f.removed |= why
-		case len(f.tag.list) == maxAttr:
-			f.removed |= Attribute
-		default:
-			f.tag.add(name, val)
-		}
+		f.addAttr(name, val)
+	}
+}
+
+// addAttr keeps an attribute if it may stay.
+func (f *filter) addAttr(name, val []byte) {
+	val, why := f.filterAttr(name, val)
+	switch {
+	case why != 0:
+		f.removed |= why
+	case len(f.tag.list) == maxAttr:
+		f.removed |= Attribute
+	default:
+		f.tag.add(name, val)
 	}
 }
 
