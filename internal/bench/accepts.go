@@ -27,7 +27,7 @@ func (b *bench) accept(i int) error {
 	single, pgBatches, liteBatches := lite, pg, lite
 	single.Clients = 1
 	// At several thousand a second, as long a run as the others'.
-	pgBatches.N, pgBatches.Clients = 2*j.N, batchClients
+	pgBatches.N, pgBatches.Clients = 4*j.N, batchClients
 	liteBatches.N, liteBatches.Clients = 2*j.N, batchClients
 	return b.pair(
 		i,

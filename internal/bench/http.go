@@ -32,10 +32,11 @@ func acceptBatches(j *job) (result, error) {
 	return overHTTP(j, "/v1/batches", perBatch)
 }
 
-// overHTTP measures a server that has answered a tenth as many requests before:
-// a start opens connections and prepares statements.
+// overHTTP measures a server that has answered a tenth as many requests before,
+// and each client's first: a start opens connections, prepares statements and
+// takes memory.
 func overHTTP(j *job, path string, size int) (result, error) {
-	warm, err := payloads(j, "warm", max(j.N/10, size), size)
+	warm, err := payloads(j, "warm", max(j.N/10, size*j.Clients), size)
 	if err != nil {
 		return result{}, err
 	}

@@ -257,7 +257,7 @@ func (b *acceptBatcher) once(answers []*answer) (xid uint64, err error) {
 	try := acceptTry{rows: &b.rows}
 	for races := 0; races < 3; {
 		try.xid = 0
-		err = b.l.inPostgresTx(ctx, b.l.db, func(ctx context.Context, t *tx) error {
+		err = b.l.inPostgresTx(ctx, b.l.groups, func(ctx context.Context, t *tx) error {
 			return acceptGroup(ctx, t, answers, &try)
 		})
 		switch {

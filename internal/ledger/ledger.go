@@ -23,8 +23,9 @@ type Options struct {
 	// nil. PostgreSQL uses its own.
 	Now func() time.Time
 	// Connections bounds those to PostgreSQL (default 16): one for heartbeats
-	// alone, at most half for lists and books, the rest for the leaser, the
-	// settler, the accept batcher, short reads, administration and recovery.
+	// alone and, of four or more, one for accepts; at most half for lists and
+	// books, the rest for the leaser, the settler, short reads, administration
+	// and recovery.
 	Connections int
 	// Timeout bounds how long an accept waits for its turn, how long its
 	// transaction may take, and how long a lost COMMIT is looked for (default
@@ -40,6 +41,7 @@ type Ledger struct {
 	dialect dialect
 	db      *sql.DB // PostgreSQL: the pool. SQLite: readers.
 	beats   *sql.DB // PostgreSQL only: the heartbeat's connection
+	groups  *sql.DB // PostgreSQL only: the accepts' connection, or db
 	writer  *writer // SQLite only: the one goroutine that writes.
 	accepts *acceptBatcher
 	seen    claimsSeen // PostgreSQL only
@@ -112,13 +114,25 @@ func (l *Ledger) Close() error {
 		errs = append(errs, l.writer.close())
 	}
 	errs = append(errs, l.db.Close())
-	if l.beats != nil {
-		errs = append(errs, l.beats.Close())
+	for _, own := range l.alone() {
+		errs = append(errs, own.Close())
 	}
 	if l.release != nil {
 		errs = append(errs, l.release())
 	}
 	return errors.Join(errs...)
+}
+
+// alone are the pools beside db, of one connection each.
+func (l *Ledger) alone() []*sql.DB {
+	var out []*sql.DB
+	if l.beats != nil {
+		out = append(out, l.beats)
+	}
+	if l.groups != nil && l.groups != l.db {
+		out = append(out, l.groups)
+	}
+	return out
 }
 
 // SQLite reports whether this is the embedded database.
@@ -138,8 +152,8 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // Stats is the state of the connections, for metrics.
 func (l *Ledger) Stats() sql.DBStats {
 	s := l.db.Stats()
-	if l.beats != nil {
-		b := l.beats.Stats()
+	for _, own := range l.alone() {
+		b := own.Stats()
 		s.MaxOpenConnections += b.MaxOpenConnections
 		s.OpenConnections += b.OpenConnections
 		s.InUse += b.InUse

@@ -36,11 +36,25 @@ func (l *Ledger) openPostgres(ctx context.Context, url string, connections int, 
 	// One of the connections is the heartbeat's alone: whatever takes all the
 	// others, and for how long, this worker does not fall silent by it, which
 	// would end its sending and after a minute have others recover its leases.
-	l.beats, l.db = l.connect(1), l.connect(max(1, connections-1))
+	l.beats, connections = l.connect(1), max(1, connections-1)
+	// And one is the accepts', which one goroutine writes: its backend has their
+	// statements, their tables' pages and its memory at hand. On whichever is
+	// free each would gather that anew.
+	if connections >= 3 {
+		l.groups, connections = l.connect(1), connections-1
+	}
+	l.db = l.connect(connections)
+	if l.groups == nil {
+		l.groups = l.db
+	}
 	l.snapshots = make(chan struct{}, max(1, connections/2))
 	l.dialect = postgres
 	if err := l.db.PingContext(ctx); err != nil {
-		return errors.Join(fmt.Errorf("connect: %w", redactURL(err)), l.db.Close(), l.beats.Close())
+		errs := []error{fmt.Errorf("connect: %w", redactURL(err)), l.db.Close()}
+		for _, own := range l.alone() {
+			errs = append(errs, own.Close())
+		}
+		return errors.Join(errs...)
 	}
 	return nil
 }

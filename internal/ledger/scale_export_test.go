@@ -38,7 +38,11 @@ func NewTrace(l *Ledger, url string) (*Trace, error) {
 		}
 		cfg.Tracer = pgxTracer{tr}
 		l.db.Close()
+		if l.groups != l.db {
+			l.groups.Close()
+		}
 		l.db = stdlib.OpenDB(*cfg)
+		l.groups = l.db
 		return tr, nil
 	}
 	drv := l.db.Driver()

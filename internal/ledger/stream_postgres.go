@@ -14,13 +14,16 @@ type prepared struct {
 	what, name, sql string
 }
 
-// stream sends statements with arguments in PostgreSQL's binary format, each as
-// it is made, and hears what became of them at the end. A group of a megabyte is
-// so never held as a whole, nor copied each time the driver's buffer has to grow.
+// stream sends statements with arguments in PostgreSQL's binary format, a chunk
+// at a time while they are made, and hears what became of them at the end. A
+// group of a megabyte is so never held as a whole, nor copied each time the
+// driver's buffer has to grow.
 type stream struct {
 	pipe *pgconn.Pipeline
 	sent []string
 	err  error
+	// waiting is how much was made and not sent yet.
+	waiting int
 }
 
 // send sends one statement. An argument is the caller's again when it returns.
@@ -30,14 +33,20 @@ func (s *stream) send(st prepared, args ...[]byte) {
 	}
 	s.pipe.SendQueryPrepared(st.name, args, []int16{pgx.BinaryFormatCode}, nil)
 	s.sent = append(s.sent, st.what)
-	s.err = s.pipe.Flush()
+	for _, a := range args {
+		s.waiting += len(a)
+	}
+	if s.waiting >= chunk {
+		s.err, s.waiting = s.pipe.Flush(), 0
+	}
 }
 
 // stream runs fill, whose statements are sent while it runs, after what was
-// queued; ready is called before with the connection. With commit the transaction is ended in the same round trip: the
-// server does not run what follows a statement that failed, so a statement that
-// must not be committed has to fail. An error after COMMIT was sent is a
-// commitError unless the server has refused a statement before it.
+// queued; ready is called before, with the connection. With commit the
+// transaction is ended in the same round trip: the server does not run what
+// follows a statement that failed, so a statement whose effect must not be
+// committed has to fail. An error after COMMIT was sent is a commitError unless
+// the server has refused a statement before it.
 func (p *postgresTx) stream(ctx context.Context, t *tx, ready func(*pgx.Conn) error, commit bool, fill func(*stream) error) error {
 	if err := t.flush(ctx); err != nil {
 		return err

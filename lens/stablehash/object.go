@@ -19,7 +19,7 @@ type Object struct {
 }
 
 // objectBuffer is how much is handed to the hash at once.
-const objectBuffer = 4 << 10
+const objectBuffer = 1 << 10
 
 // NewObject begins an object.
 func NewObject() *Object {
