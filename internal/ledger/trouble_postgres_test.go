@@ -120,17 +120,17 @@ func TestRefusedConnectionsRest(t *testing.T) {
 func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	l := open(t, testserver.Postgres(t))
-	w := ledger.Worker{ID: l.NewID(), Host: "h", BootID: "b"}
-	if err := l.StartWorker(t.Context(), w); err != nil {
-		t.Fatal(err)
+	// A heartbeat has a session of its own; this writes in one of the pool's.
+	write := func() error {
+		return l.StartWorker(t.Context(), ledger.Worker{ID: l.NewID(), Host: "h", BootID: "b"})
 	}
 	if _, err := l.ExecRaw(t.Context(), `SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Heartbeat(t.Context(), w.ID, ledger.Counts{}); err == nil {
+	if write() == nil {
 		t.Fatal("the session writes")
 	}
-	if _, err := l.Heartbeat(t.Context(), w.ID, ledger.Counts{}); err != nil {
+	if err := write(); err != nil {
 		t.Errorf("the second try: %v", err)
 	}
 }
