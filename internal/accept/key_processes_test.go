@@ -83,9 +83,10 @@ func TestAKeyThatOthersWriteAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testserver.Postgres(t))
 	db := w.statements()
-	// A row that a trigger leaves out is to the INSERT what a conflict is.
+	// The trigger says what the primary key does of a key that is there.
 	for _, s := range []string{
-		`CREATE FUNCTION taken() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
+		`CREATE FUNCTION taken() RETURNS trigger LANGUAGE plpgsql AS
+			'BEGIN RAISE unique_violation USING CONSTRAINT = ''idempotency_keys_pkey''; END'`,
 		`CREATE TRIGGER taken BEFORE INSERT ON idempotency_keys FOR EACH ROW WHEN (NEW.key = 'k') EXECUTE FUNCTION taken()`,
 	} {
 		_, err := db.ExecContext(t.Context(), s)
