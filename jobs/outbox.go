@@ -109,7 +109,9 @@ type OutboxRows interface {
 	AdmittedBefore(ctx context.Context, age time.Duration, after int64, limit int) ([]Row, error)
 
 	// GiveBack takes jobs from the hot set back: for later, or set aside. A row
-	// of that (id, rev) changes, unless a person has set it aside; a row of
+	// of that (id, rev) changes, unless a person has set it aside, and gets the
+	// next rev: the drain that is between adding the job and removing or marking
+	// its row must not do that to what was given back; a row of
 	// another revision is left alone. Where there is no row of that id one is
 	// inserted, at the end, if the job is not durable: a durable job without a row
 	// has finished. A job that is to be buffered and has a dedupe key whose

@@ -48,6 +48,8 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 	case sqlbox.GiveBack:
 		statement += onDuplicate("id = VALUES(id) AND rev = VALUES(rev) AND state <> 3", nil,
 			"run_at", "attempts", "reason", "epoch", "changed_at", "state")
+		// The row that was just changed: its state says no more which it was.
+		statement += ", rev = IF(id = VALUES(id) AND rev = VALUES(rev) AND changed_at = VALUES(changed_at), rev + 1, rev)"
 	}
 	return statement, args
 }

@@ -26,7 +26,7 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 			refused = 0, reason = '', epoch = '',
 			changed_at = CASE WHEN job_outbox.state = excluded.state THEN job_outbox.changed_at ELSE excluded.changed_at END`
 	case sqlbox.GiveBack:
-		insert += ` ORDER BY n ON CONFLICT (id) DO UPDATE SET state = excluded.state, run_at = excluded.run_at,
+		insert += ` ORDER BY n ON CONFLICT (id) DO UPDATE SET rev = job_outbox.rev + 1, state = excluded.state, run_at = excluded.run_at,
 			attempts = excluded.attempts, reason = excluded.reason, epoch = '', changed_at = excluded.changed_at
 			WHERE job_outbox.rev = excluded.rev AND job_outbox.state <> 3`
 	}

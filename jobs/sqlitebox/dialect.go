@@ -46,7 +46,7 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 			refused = 0, reason = '', epoch = '',
 			changed_at = CASE WHEN state = excluded.state THEN changed_at ELSE excluded.changed_at END`
 	case sqlbox.GiveBack:
-		statement += ` ON CONFLICT (id) DO UPDATE SET state = excluded.state, run_at = excluded.run_at,
+		statement += ` ON CONFLICT (id) DO UPDATE SET rev = rev + 1, state = excluded.state, run_at = excluded.run_at,
 			attempts = excluded.attempts, reason = excluded.reason, epoch = '', changed_at = excluded.changed_at
 			WHERE rev = excluded.rev AND state <> 3`
 	}

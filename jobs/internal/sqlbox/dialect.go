@@ -63,7 +63,7 @@ const (
 	// next rev. A row of the same id is left alone.
 	Replace
 	// GiveBack changes the row of that id, if its rev is the same and it was not
-	// set aside: state, run_at, attempts and reason.
+	// set aside: state, run_at, attempts and reason; and it gets the next rev.
 	GiveBack
 )
 

@@ -1,0 +1,271 @@
+package jobs_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/postledger/postledger/internal/testserver"
+	"github.com/postledger/postledger/jobs"
+	"github.com/postledger/postledger/jobs/pgbox"
+	"github.com/postledger/postledger/jobs/redishot"
+)
+
+// fleet is a queue on real servers whose producers, workers and drains are
+// processes, to be killed.
+type fleet struct {
+	*testing.T
+	config memberConfig
+	server *redis.Client
+	outbox pgbox.Box
+	hot    jobs.Hot
+
+	mu    sync.Mutex
+	runs  map[string]int // of each job, by "producer number"
+	begun []start
+}
+
+// start is when a job began to run, and how long it had waited.
+type start struct {
+	producer, number int
+	at               int64
+	wait             time.Duration
+}
+
+func newFleet(t *testing.T, config memberConfig) *fleet {
+	t.Helper()
+	config.Redis = testserver.PrivateRedis(t, "appendonly=no").URL()
+	config.Postgres = testserver.Postgres(t)
+	options, err := redis.ParseURL(config.Redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{T: t, config: config, server: redis.NewClient(options), runs: map[string]int{}}
+	t.Cleanup(func() { f.server.Close() })
+	db, err := sql.Open("pgx", config.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := pgbox.Migrate(context.Background(), db); err != nil {
+		t.Fatal(err)
+	}
+	f.outbox = pgbox.New(db)
+	if f.hot, err = redishot.New(f.server, "fleet", config.Limits); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// member is one process.
+type member struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+// start starts a process; the end of the test ends it.
+func (f *fleet) start(change func(*memberConfig)) *member {
+	f.Helper()
+	config := f.config
+	change(&config)
+	text, err := json.Marshal(config)
+	if err != nil {
+		f.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		f.Fatal(err)
+	}
+	m := &member{cmd: exec.Command(self), done: make(chan struct{})}
+	m.cmd.Env = append(os.Environ(), memberVariable+"="+string(text))
+	m.cmd.Stderr = os.Stderr
+	out, err := m.cmd.StdoutPipe()
+	if err == nil {
+		err = m.cmd.Start()
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	go func() {
+		defer close(m.done)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			f.note(lines.Text())
+		}
+		m.err = m.cmd.Wait()
+	}()
+	f.Cleanup(m.kill)
+	return m
+}
+
+func (m *member) kill() {
+	_ = m.cmd.Process.Kill() // it may have ended
+	<-m.done
+}
+
+func (f *fleet) worker() *member { return f.start(func(*memberConfig) {}) }
+
+func (f *fleet) drainer(killAt string) *member {
+	return f.start(func(c *memberConfig) { c.Drain, c.KillAt = true, killAt })
+}
+
+func (f *fleet) producer(n int) *member {
+	return f.start(func(c *memberConfig) { c.Producer = n })
+}
+
+// note reads a worker's line. A line that a kill cut short is of a run that was not
+// acknowledged: it comes again.
+func (f *fleet) note(line string) {
+	part := strings.Fields(line)
+	if len(part) != 4 {
+		return
+	}
+	var s start
+	var errs [4]error
+	var wait int64
+	s.producer, errs[0] = strconv.Atoi(part[0])
+	s.number, errs[1] = strconv.Atoi(part[1])
+	s.at, errs[2] = strconv.ParseInt(part[2], 10, 64)
+	wait, errs[3] = strconv.ParseInt(part[3], 10, 64)
+	for _, err := range errs {
+		if err != nil {
+			return
+		}
+	}
+	s.wait = time.Duration(wait)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs[part[0]+" "+part[1]]++
+	f.begun = append(f.begun, s)
+}
+
+func (f *fleet) ran() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.runs)
+}
+
+// again counts runs beyond each job's first.
+func (f *fleet) again() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.begun) - len(f.runs)
+}
+
+// await polls, looks at the server's memory each time, and gives its largest growth.
+func (f *fleet) await(what string, patience time.Duration, before int64, done func() bool) (grown int64) {
+	f.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(patience)
+	for {
+		grown = max(grown, f.memory()-before)
+		if done() {
+			return grown
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			depth, err := f.hot.Depth(context.Background())
+			backlog, err2 := f.outbox.Backlog(context.Background())
+			f.Fatalf("%s: not within %v; %d have run; the set holds %+v (%v), the outbox %+v (%v)", what, patience, f.ran(), depth, err, backlog, err2)
+		}
+	}
+}
+
+func (f *fleet) memory() int64 {
+	f.Helper()
+	info, err := f.server.Info(context.Background(), "memory").Result()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); ok {
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				f.Fatal(err)
+			}
+			return n
+		}
+	}
+	f.Fatal("the server does not tell its memory")
+	return 0
+}
+
+// overtaken is the most jobs of a producer that had not begun when a later one of
+// its jobs did.
+func (f *fleet) overtaken(producer int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	begun := slices.DeleteFunc(slices.Clone(f.begun), func(s start) bool { return s.producer != producer })
+	slices.SortFunc(begun, func(a, b start) int { return int(a.at - b.at) })
+	most, highest, worst := map[int]bool{}, -1, 0
+	for _, s := range begun {
+		for n := highest + 1; n < s.number; n++ {
+			most[n] = true
+		}
+		delete(most, s.number)
+		highest = max(highest, s.number)
+		worst = max(worst, len(most))
+	}
+	return worst
+}
+
+// p95 of the waits of one producer's jobs.
+func (f *fleet) p95(producer int) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var waits []time.Duration
+	for _, s := range f.begun {
+		if s.producer == producer {
+			waits = append(waits, s.wait)
+		}
+	}
+	if len(waits) == 0 {
+		return 0
+	}
+	slices.Sort(waits)
+	return waits[len(waits)*95/100]
+}
+
+// empty waits until neither the set nor the outbox holds a job.
+func (f *fleet) empty(patience time.Duration) {
+	f.Helper()
+	f.await("nothing is left", patience, 0, func() bool {
+		depth, err := f.hot.Depth(context.Background())
+		if err != nil || depth.Jobs > 0 {
+			return false
+		}
+		backlog, err := f.outbox.Backlog(context.Background())
+		return err == nil && backlog.Rows()+backlog.Admitted+backlog.Quarantined == 0
+	})
+}
+
+func (f *fleet) all(producers, each int) {
+	f.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	missing := 0
+	for p := 1; p <= producers; p++ {
+		for n := range each {
+			if f.runs[fmt.Sprint(p, " ", n)] == 0 {
+				missing++
+			}
+		}
+	}
+	if missing > 0 {
+		f.Errorf("%d of %d jobs were accepted and did not run", missing, producers*each)
+	}
+}
