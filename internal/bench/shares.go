@@ -16,7 +16,7 @@ var stepOf = []struct{ in, step string }{
 	{"/internal/mime/dkim.", "MIME"},
 	{"/internal/transport/", "wire"},
 	{"/internal/deliver/journal.", "journal"},
-	{"(*Ledger).LoadMessages", "load"},
+	{"(*Ledger).LoadToSend", "load"},
 	{"deliver.(*Worker).load", "load"},
 	{"(*Ledger).Lease", "lease"},
 	{"deliver.(*Worker).lease", "lease"},

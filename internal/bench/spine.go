@@ -131,7 +131,7 @@ func drainLedger(ctx context.Context, l *ledger.Ledger, worker postledger.ID, j 
 		if len(ids) == 0 {
 			return rounds, fmt.Errorf("%d of %d were leased", sent, j.N)
 		}
-		if _, err := l.LoadMessages(ctx, ids, 256<<10); err != nil {
+		if _, err := l.LoadToSend(ctx, ids, 256<<10); err != nil {
 			return rounds, err
 		}
 		settled, settles, err := l.SettleBy(ctx, worker, counts, ss)

@@ -76,6 +76,9 @@ func worker(books deliver.Ledger, j *job, o deliver.Observer) (*deliver.Worker, 
 // bulk delivers the N messages that load has left.
 func bulk(j *job) (result, error) {
 	ctx := context.Background()
+	if _, err := configure(j); err != nil {
+		return result{}, err
+	}
 	l, err := ledger.Open(ctx, j.URL, ledger.Options{})
 	if err != nil {
 		return result{}, err
@@ -113,6 +116,9 @@ func bulk(j *job) (result, error) {
 // deliverUntilTold delivers what it finds.
 func deliverUntilTold(j *job) (running, error) {
 	ctx := context.Background()
+	if _, err := configure(j); err != nil {
+		return running{}, err
+	}
 	l, err := ledger.Open(ctx, j.URL, ledger.Options{})
 	if err != nil {
 		return running{}, err

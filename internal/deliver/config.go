@@ -28,7 +28,7 @@ type Ledger interface {
 	WaitingBeyond(ctx context.Context, passed []ledger.Passed) (ledger.Waits, error)
 	Lease(ctx context.Context, worker postledger.ID, last ledger.Counts, wants []ledger.Want) ([]ledger.Claimed, error)
 	Leases(ctx context.Context, worker, after postledger.ID, limit int) ([]ledger.Leased, error)
-	LoadMessages(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*ledger.Loaded, error)
+	LoadToSend(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*ledger.Loaded, error)
 	Recheck(ctx context.Context, ids []postledger.ID) (map[postledger.ID]ledger.Check, error)
 	Settle(ctx context.Context, ss []ledger.Settlement) ([]ledger.Settled, error)
 	SettleBy(ctx context.Context, worker postledger.ID, last ledger.Counts, ss []ledger.Settlement) ([]ledger.Settled, int64, error)

@@ -3,7 +3,6 @@ package deliver
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -29,8 +28,8 @@ func (w *Worker) gates(e *envelope) []ledger.Settlement {
 		if checks, err = w.c.Ledger.Recheck(ctx, ids); err != nil {
 			w.c.Log.Error("check gates again", slog.Any("error", err))
 			out := make([]ledger.Settlement, len(e.members))
-			for i, m := range e.members {
-				out[i] = stop(m, postledger.MoverWorker, postledger.StatusQueued, postledger.ReasonReturned)
+			for i := range e.members {
+				out[i] = stop(&e.members[i], postledger.MoverWorker, postledger.StatusQueued, postledger.ReasonReturned)
 			}
 			e.members = nil
 			return out
@@ -41,18 +40,25 @@ func (w *Worker) gates(e *envelope) []ledger.Settlement {
 	w.mu.Unlock()
 
 	var out []ledger.Settlement
-	e.members = slices.DeleteFunc(e.members, func(m ledger.Leased) bool {
-		s, ok := w.gate(m, e, checks, removed, revoked)
-		if ok {
+	kept := e.members[:0]
+	for i := range e.members {
+		m := &e.members[i]
+		if s, ok := e.gate(m, checks, removed, revoked); ok {
 			out = append(out, s)
+			continue
 		}
-		return ok
-	})
+		if len(kept) < i {
+			kept = append(kept, *m)
+		} else {
+			kept = e.members[:i+1]
+		}
+	}
+	e.members = kept
 	return out
 }
 
 // gate decides about one member; ok says that it is stopped.
-func (w *Worker) gate(m ledger.Leased, e *envelope, checks map[postledger.ID]ledger.Check, removed, revoked bool) (ledger.Settlement, bool) {
+func (e *envelope) gate(m *ledger.Leased, checks map[postledger.ID]ledger.Check, removed, revoked bool) (ledger.Settlement, bool) {
 	suppressed, canceled := m.Suppressed, postledger.Reason("")
 	if checks != nil {
 		c := checks[m.ID]
@@ -75,11 +81,11 @@ func (w *Worker) gate(m ledger.Leased, e *envelope, checks map[postledger.ID]led
 
 // expired compares the deadline with the ledger's clock: its moment of the
 // lease plus the time that has passed here since.
-func (e *envelope) expired(m ledger.Leased) bool {
+func (e *envelope) expired(m *ledger.Leased) bool {
 	return !m.ExpiresAt.IsZero() && !m.LeasedAt.Add(time.Since(e.leasedAt)).Before(m.ExpiresAt)
 }
 
-func stop(m ledger.Leased, mover postledger.Mover, to postledger.Status, reason postledger.Reason) ledger.Settlement {
+func stop(m *ledger.Leased, mover postledger.Mover, to postledger.Status, reason postledger.Reason) ledger.Settlement {
 	s := ledger.Settlement{ID: m.ID, Fence: m.Fence, Mover: mover, To: to, Reason: reason}
 	if to != postledger.StatusQueued {
 		s.Event = &ledger.Event{Kind: "gate"}

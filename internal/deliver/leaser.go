@@ -222,25 +222,29 @@ func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time, e
 		}
 	}
 	w.mu.Unlock()
+	return form(c.Leased, envelope{lineup: l, lane: ln, leasedAt: leasedAt, era: era})
+}
 
-	slices.SortStableFunc(c.Leased, func(a, b ledger.Leased) int {
-		if a.EnvelopeID == b.EnvelopeID {
-			return a.Position - b.Position
-		}
-		return 0
-	})
-	byID := map[postledger.ID]*envelope{}
-	var out []*envelope
-	for _, d := range c.Leased {
-		e := byID[d.EnvelopeID]
+// form makes envelopes of what a claim brought, in its order, each like the one
+// given. Those of one recipient, which are nearly all, keep it where it is.
+func form(leased []ledger.Leased, like envelope) []*envelope {
+	out := make([]*envelope, 0, len(leased))
+	shared := map[postledger.ID]*envelope{}
+	for i := range leased {
+		d := &leased[i]
+		e := shared[d.EnvelopeID]
 		if e == nil {
-			e = &envelope{lineup: l, lane: ln, leasedAt: leasedAt, era: era}
-			byID[d.EnvelopeID] = e
+			e = new(like)
 			out = append(out, e)
 		}
-		e.members = append(e.members, d)
+		if d.EnvelopeID == d.ID {
+			e.members = leased[i : i+1 : i+1]
+			continue
+		}
+		shared[d.EnvelopeID] = e
+		e.members = append(e.members, *d)
 	}
-	for _, e := range out {
+	for _, e := range shared {
 		slices.SortFunc(e.members, func(a, b ledger.Leased) int { return a.Position - b.Position })
 	}
 	return out
@@ -252,15 +256,21 @@ func (w *Worker) load(ctx context.Context, all []*envelope) bool {
 	if len(all) == 0 {
 		return true
 	}
-	seen := map[postledger.ID]bool{}
-	var ids []postledger.ID
+	seen := make(map[postledger.ID]bool, len(all))
+	ids := make([]postledger.ID, 0, len(all))
+	most := int64(contentInLease)
+	w.mu.Lock()
 	for _, e := range all {
 		if id := e.members[0].MessageID; !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
 		}
+		if l := e.lineup; l != nil {
+			most = min(most, contentMost(l.leased[e.lane], l.may(e.lane)))
+		}
 	}
-	loaded, err := w.c.Ledger.LoadMessages(ctx, ids, contentInLease)
+	w.mu.Unlock()
+	loaded, err := w.c.Ledger.LoadToSend(ctx, ids, most)
 	if err != nil {
 		w.c.Log.Error("load messages", slog.Any("error", err))
 		return false // their senders give them back
@@ -291,12 +301,12 @@ func (w *Worker) enqueue(all []*envelope) {
 	}
 }
 
-// startSenders starts a goroutine for each envelope a connection is free for;
-// each goes on with the profile's next ones. At most connections of them run.
+// startSenders gives each envelope that a connection is free for to a sender,
+// which goes on with the profile's next ones. At most connections of them send.
 // Worker.mu is held.
 func (w *Worker) startSenders(l *lineup) {
 	for e := l.next(); e != nil; e = l.next() {
-		w.senders.Go(func() { w.sendFrom(l, e) })
+		w.startSender(handed{l, e})
 	}
 }
 

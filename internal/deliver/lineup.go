@@ -40,6 +40,7 @@ type lineup struct {
 	// leased counts envelopes from their lease until their settle has
 	// committed: a connection carries one, however many recipients it has.
 	leased [2]int
+	tempo  [2]tempo
 	// memory bounds the bodies of this profile in a lane, see memory.go.
 	memory [2]*semaphore.Weighted
 	// stopped: the hop could not be made from the profile's configuration.
@@ -63,22 +64,22 @@ type envelope struct {
 	era int64
 }
 
-// leaseFactor is how many times its connections a lane may have leased: one
-// set on the wire, one ready behind it while the first is being settled.
-const leaseFactor = 2
-
 // room is how many deliveries more may be asked for in a lane: each may be an
 // envelope.
 func (l *lineup) room(ln lane, now time.Time) int {
 	if l.stopped || !l.profile.PausedAt.IsZero() || !l.profile.RemovedAt.IsZero() || l.health.State() != health.Up {
 		return 0
 	}
-	may := l.connections
-	if ln == bulk {
-		may -= l.reserve
-	}
-	n := leaseFactor*may - l.leased[ln]
+	n := l.tempo[ln].depth(now, l.may(ln)) - l.leased[ln]
 	return max(0, min(n, l.pace.Allow(now, paceWindow)))
+}
+
+// may is how many connections a lane may use at once.
+func (l *lineup) may(ln lane) int {
+	if ln == bulk {
+		return l.connections - l.reserve
+	}
+	return l.connections
 }
 
 // paceWindow is how far ahead of its pace a profile's deliveries are leased.
@@ -91,7 +92,7 @@ func (l *lineup) next() *envelope {
 		if len(l.queue[ln]) == 0 || total >= l.connections {
 			continue
 		}
-		if ln == bulk && l.active[bulk] >= l.connections-l.reserve {
+		if l.active[ln] >= l.may(ln) {
 			continue
 		}
 		e := l.queue[ln][0]

@@ -21,7 +21,7 @@ type slowFor struct {
 	release  chan struct{}
 }
 
-func (s *slowFor) LoadMessages(ctx context.Context, ids []postledger.ID, most int64) (map[postledger.ID]*ledger.Loaded, error) {
+func (s *slowFor) LoadToSend(ctx context.Context, ids []postledger.ID, most int64) (map[postledger.ID]*ledger.Loaded, error) {
 	if slices.ContainsFunc(ids, func(id postledger.ID) bool { return slices.Contains(s.messages, id) }) {
 		select {
 		case s.asked <- struct{}{}:
@@ -33,7 +33,7 @@ func (s *slowFor) LoadMessages(ctx context.Context, ids []postledger.ID, most in
 			return nil, ctx.Err()
 		}
 	}
-	return s.Ledger.LoadMessages(ctx, ids, most)
+	return s.Ledger.LoadToSend(ctx, ids, most)
 }
 
 // Invariant 8: an immediate message that is leased together with bulk does not

@@ -124,7 +124,7 @@ func (w *Worker) ensureContent(e *envelope) error {
 	ctx, cancel := context.WithTimeout(w.work, w.c.Timeout)
 	defer cancel()
 	id := e.members[0].MessageID
-	m, err := w.c.Ledger.LoadMessages(ctx, []postledger.ID{id}, 1<<40)
+	m, err := w.c.Ledger.LoadToSend(ctx, []postledger.ID{id}, 1<<40)
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (w *Worker) submit(e *envelope, ss []ledger.Settlement, wr *wire) { w.hand(
 // hand hands settlements over. Only their commit frees the places of leases and
 // the journal's slot.
 func (w *Worker) hand(e *envelope, ss []ledger.Settlement, wr *wire, places int) {
-	w.settler.Submit(ss, func(out []ledger.Settled) {
+	w.settler.Submit(ss, w.awaited(e), func(out []ledger.Settled) {
 		if wr != nil {
 			wr.free()
 		}
@@ -272,6 +272,7 @@ func (w *Worker) hand(e *envelope, ss []ledger.Settlement, wr *wire, places int)
 		w.mu.Lock()
 		if e.lineup != nil {
 			e.lineup.leased[e.lane] -= places
+			e.lineup.tempo[e.lane].note(time.Now(), places)
 			name = e.lineup.profile.Name
 		}
 		for i := range ss {
@@ -284,6 +285,17 @@ func (w *Worker) hand(e *envelope, ss []ledger.Settlement, wr *wire, places int)
 		w.c.Observer.Settled(name, out)
 		w.c.OnSettled(messagesOf(out))
 	})
+}
+
+// awaited reports whether somebody waits for the settle: a caller for immediate
+// mail, or connections for the leases that it frees.
+func (w *Worker) awaited(e *envelope) bool {
+	if e.lane == immediate || e.lineup == nil {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(e.lineup.queue[e.lane]) == 0
 }
 
 func messagesOf(out []ledger.Settled) []postledger.ID {

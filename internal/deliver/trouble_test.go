@@ -22,7 +22,7 @@ type unreadable struct {
 	since time.Time
 }
 
-func (u *unreadable) LoadMessages(ctx context.Context, ids []postledger.ID, most int64) (map[postledger.ID]*ledger.Loaded, error) {
+func (u *unreadable) LoadToSend(ctx context.Context, ids []postledger.ID, most int64) (map[postledger.ID]*ledger.Loaded, error) {
 	u.mu.Lock()
 	if u.since.IsZero() {
 		u.since = time.Now()
@@ -32,7 +32,7 @@ func (u *unreadable) LoadMessages(ctx context.Context, ids []postledger.ID, most
 	if !over {
 		return nil, errors.New("the table cannot be read")
 	}
-	return u.Ledger.LoadMessages(ctx, ids, most)
+	return u.Ledger.LoadToSend(ctx, ids, most)
 }
 
 // What is leased and cannot be read goes back, and is not leased again at once:

@@ -26,7 +26,8 @@ func (r *wire) Begun(known []postledger.Outcome) error {
 		return fmt.Errorf("the worker is stopping: %w", err)
 	}
 	members := make([]journal.Member, len(r.e.members))
-	for i, m := range r.e.members {
+	for i := range r.e.members {
+		m := &r.e.members[i]
 		members[i] = journal.Member{Delivery: m.ID, Fence: m.Fence}
 	}
 	slot, err := r.w.journal.Begun(r.e.members[0].EnvelopeID, members, known)

@@ -58,6 +58,9 @@ type Worker struct {
 	// be leased again before the settle that freed it is heard of. One that the
 	// ledger names and this does not is from a lease whose COMMIT got no answer.
 	held map[postledger.ID]int64
+	// idle are the senders that wait for more, and handed is what they get.
+	idle   int
+	handed chan handed
 	// living is how many workers share each profile's pace, this one included.
 	living int
 
@@ -74,6 +77,7 @@ func New(c Config) (*Worker, error) {
 		wake: make(chan struct{}, 1), reload: make(chan struct{}, 1), failed: make(chan error, 1),
 		lineups: map[postledger.ID]*lineup{}, revoked: map[Pair]bool{}, keys: map[ledger.ClaimKey]*keyState{},
 		others: watched{}, held: map[postledger.ID]int64{}, living: 1,
+		handed: make(chan handed, maxIdle),
 	}
 	w.life.w = w
 	for i := range w.turns {

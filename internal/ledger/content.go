@@ -30,6 +30,9 @@ func encodeContent(c *postledger.Content) (contentColumns, error) {
 
 func (c contentColumns) decode() (postledger.Content, error) {
 	out := postledger.Content{Text: c.text, HTML: c.html, FromName: c.fromName}
+	if c.headers == "" && c.replyTo == "" && c.attachments == "" {
+		return out, nil // most have none
+	}
 	for _, f := range []struct {
 		name, text string
 		into       any

@@ -56,9 +56,42 @@ func messageDest(m *postledger.Message) []any {
 	}
 }
 
+// selected are columns of a message's row, and where they scan to.
+type selected struct {
+	columns string
+	dest    func(*postledger.Message) []any
+}
+
+// sentColumns are what a message's bytes are made of: most of its row is for
+// people.
+const sentColumns = `m.id, m.subject, m.header_message_id, m.size_bytes, m.recipients, m.send_at, m.created_at`
+
+func sentDest(m *postledger.Message) []any {
+	return []any{
+		idColumn{&m.ID},
+		textColumn[string]{&m.Subject},
+		textColumn[string]{&m.HeaderMessageID},
+		intColumn[int64]{&m.SizeBytes},
+		intColumn[int]{&m.Recipients},
+		timeColumn{&m.SendAt},
+		timeColumn{&m.CreatedAt},
+	}
+}
+
 // LoadMessages reads messages by primary key, in one query a table for all of
 // them, with the content of those that are at most maxContent bytes large.
 func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*Loaded, error) {
+	return l.load(ctx, ids, maxContent, selected{messageColumns, messageDest})
+}
+
+// LoadToSend is LoadMessages for a worker: of the message's own row it reads the
+// id, the subject, the Message-ID, the size, how many recipients there are, and
+// when it was created and is to be sent.
+func (l *Ledger) LoadToSend(ctx context.Context, ids []postledger.ID, maxContent int64) (map[postledger.ID]*Loaded, error) {
+	return l.load(ctx, ids, maxContent, selected{sentColumns, sentDest})
+}
+
+func (l *Ledger) load(ctx context.Context, ids []postledger.ID, maxContent int64, what selected) (map[postledger.ID]*Loaded, error) {
 	out := make(map[postledger.ID]*Loaded, len(ids))
 	if len(ids) == 0 {
 		return out, nil
@@ -72,7 +105,7 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 		m := new(Loaded)
 		var c contentColumns
 		var text pgtype.Text
-		if err := r.Scan(append(messageDest(&m.Message), &text, textColumn[string]{&c.html}, textColumn[string]{&c.headers},
+		if err := r.Scan(append(what.dest(&m.Message), &text, textColumn[string]{&c.html}, textColumn[string]{&c.headers},
 			textColumn[string]{&c.fromName}, textColumn[string]{&c.replyTo}, textColumn[string]{&c.attachments})...); err != nil {
 			return err
 		}
@@ -88,7 +121,7 @@ func (l *Ledger) LoadMessages(ctx context.Context, ids []postledger.ID, maxConte
 		}
 		out[m.ID] = m
 		return nil
-	}, `SELECT `+messageColumns+`, `+bodies+`, c.headers, c.from_name, c.reply_to, c.attachments
+	}, `SELECT `+what.columns+`, `+bodies+`, c.headers, c.from_name, c.reply_to, c.attachments
 		FROM messages m LEFT JOIN message_contents c ON c.message_id = m.id AND m.size_bytes <= ? WHERE `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load messages: %w", err)

@@ -224,6 +224,17 @@ var operations = []operation{
 		}),
 	},
 	{
+		name: "load messages to send", indexes: []string{"deliveries_message", "message_contents_pkey", "messages_pkey"},
+		prepare: reads(func(p *planned) error {
+			var ids []postledger.ID
+			for i := range batch {
+				ids = append(ids, ledgertest.MessageID(p.shared+10*i))
+			}
+			_, err := p.LoadToSend(p.T.Context(), ids, 1<<20)
+			return err
+		}),
+	},
+	{
 		name: "look at the gates again", indexes: []string{"deliveries_pkey"},
 		prepare: reads(func(p *planned) error {
 			_, err := p.Recheck(p.T.Context(), p.fromTheEnd())

@@ -18,9 +18,12 @@ type Store interface {
 
 // Options tune a settler; the zero value suits a server.
 type Options struct {
-	// Linger is how long a batch waits for company (default 2 ms: longer
-	// costs rate and gains nothing).
+	// Linger is how long a batch waits for company once it holds something that
+	// is awaited (default 2 ms: longer costs rate).
 	Linger time.Duration
+	// Patience is how long a batch waits that nobody waits for (default 8 ms: of
+	// what a batch costs the database a part does not depend on its size).
+	Patience time.Duration
 	// Batch bounds the deliveries of one transaction (default 500).
 	Batch int
 	// Unsettled bounds envelopes that were answered and are not settled yet
@@ -49,14 +52,18 @@ type Settler struct {
 }
 
 type job struct {
-	ss   []ledger.Settlement
-	done func([]ledger.Settled)
+	ss      []ledger.Settlement
+	awaited bool
+	done    func([]ledger.Settled)
 }
 
 // New starts a settler.
 func New(store Store, o Options) *Settler {
 	if o.Linger == 0 {
 		o.Linger = 2 * time.Millisecond
+	}
+	if o.Patience == 0 {
+		o.Patience = max(8*time.Millisecond, o.Linger)
 	}
 	if o.Batch == 0 {
 		o.Batch = 500
@@ -79,15 +86,16 @@ func New(store Store, o Options) *Settler {
 	return s
 }
 
-// Submit hands over what belongs to one envelope. It blocks while Unsettled of
+// Submit hands over what belongs to one envelope; awaited says that somebody
+// waits for it. It blocks while Unsettled of
 // them wait: a ledger that falls behind slows the wire down, and what a crash
 // must look up stays bounded. done is called once, after the commit, from the
 // settler's goroutine; it must not block. If the settler is stopped before it
 // could commit, done is never called: the leases stay, and the journal says
 // what became of them.
-func (s *Settler) Submit(ss []ledger.Settlement, done func([]ledger.Settled)) {
+func (s *Settler) Submit(ss []ledger.Settlement, awaited bool, done func([]ledger.Settled)) {
 	select {
-	case s.in <- job{ss, done}:
+	case s.in <- job{ss, awaited, done}:
 	case <-s.ctx.Done():
 	}
 }
@@ -127,17 +135,25 @@ func (s *Settler) loop() {
 	}
 }
 
-// batch gathers what arrives within the linger and writes it.
+// batch gathers what arrives while nobody's time is up, and writes it.
 func (s *Settler) batch(first job) bool {
-	jobs := []job{first}
-	n := len(first.ss)
-	timer := time.NewTimer(s.o.Linger)
+	jobs, n, awaited := []job{first}, len(first.ss), first.awaited
+	wait := s.o.Patience
+	if awaited {
+		wait = s.o.Linger
+	}
+	began := time.Now()
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for n < s.o.Batch {
 		select {
 		case j := <-s.in:
 			jobs = append(jobs, j)
 			n += len(j.ss)
+			if j.awaited && !awaited {
+				awaited = true
+				timer.Reset(min(s.o.Linger, s.o.Patience-time.Since(began)))
+			}
 			continue
 		case <-timer.C:
 		}

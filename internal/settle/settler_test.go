@@ -76,13 +76,46 @@ func closeSettler(t *testing.T, s *settle.Settler) {
 	}
 }
 
+// What nobody waits for waits longer for company, until something comes that
+// is awaited.
+func TestSettlerIsPatientWhileNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &store{}
+		s := settle.New(st, settle.Options{Linger: 2 * time.Millisecond, Patience: 8 * time.Millisecond})
+		took := make(chan time.Duration, 10)
+		began := time.Now()
+		submit := func(awaited bool) {
+			s.Submit(settlements(1), awaited, func([]ledger.Settled) { took <- time.Since(began) })
+		}
+		submit(false)
+		<-time.After(7 * time.Millisecond)
+		submit(false)
+		if first, second := <-took, <-took; first != 8*time.Millisecond || second != first || !sameInts(st.sizes(), 2) {
+			t.Errorf("written %v after %v and %v, want both after 8 ms", st.sizes(), first, second)
+		}
+		for _, tc := range []struct{ comes, written time.Duration }{
+			{3 * time.Millisecond, 5 * time.Millisecond},
+			{7 * time.Millisecond, 8 * time.Millisecond},
+		} {
+			began = time.Now()
+			submit(false)
+			<-time.After(tc.comes)
+			submit(true)
+			if first, second := <-took, <-took; first != tc.written || second != first {
+				t.Errorf("awaited from %v on: written after %v and %v, want %v", tc.comes, first, second, tc.written)
+			}
+		}
+		closeSettler(t, s)
+	})
+}
+
 func TestSettlerGathersABatchWithinItsLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &store{}
 		s := settle.New(st, settle.Options{Linger: 2 * time.Millisecond, Batch: 5})
 		done := make(chan int, 10)
 		submit := func(n int) {
-			s.Submit(settlements(n), func(out []ledger.Settled) { done <- len(out) })
+			s.Submit(settlements(n), true, func(out []ledger.Settled) { done <- len(out) })
 		}
 		submit(1)
 		<-time.After(time.Millisecond)
@@ -126,7 +159,7 @@ func TestSettlerRepeatsUntilTheLedgerAnswers(t *testing.T) {
 		}}
 		s := settle.New(st, settle.Options{})
 		began, done := time.Now(), make(chan time.Duration, 1)
-		s.Submit(settlements(2), func([]ledger.Settled) { done <- time.Since(began) })
+		s.Submit(settlements(2), true, func([]ledger.Settled) { done <- time.Since(began) })
 		took := <-done
 		// 2 ms, then 50 ms doubled up to 5 s, and 15 s for the answer that never came.
 		if want := 2*time.Millisecond + 15*time.Second + (50+100+200+400+800+1600+3200)*time.Millisecond + 5*5*time.Second; took != want {
@@ -153,7 +186,7 @@ func TestSettlerHoldsItsSendersBack(t *testing.T) {
 		var senders sync.WaitGroup
 		for range 10 {
 			senders.Go(func() {
-				s.Submit(settlements(1), func([]ledger.Settled) { mu.Lock(); done++; mu.Unlock() })
+				s.Submit(settlements(1), true, func([]ledger.Settled) { mu.Lock(); done++; mu.Unlock() })
 				mu.Lock()
 				submitted++
 				mu.Unlock()
@@ -183,7 +216,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 		s := settle.New(st, settle.Options{Batch: 2})
 		done := 0
 		for range 7 {
-			s.Submit(settlements(1), func(out []ledger.Settled) { done += len(out) })
+			s.Submit(settlements(1), true, func(out []ledger.Settled) { done += len(out) })
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -204,8 +237,8 @@ func TestCloseGivesUpWithItsContext(t *testing.T) {
 		} {
 			s := settle.New(&store{fail: fail}, settle.Options{Unsettled: 1})
 			called := func([]ledger.Settled) { t.Errorf("%s: done was called, and nothing was written", name) }
-			s.Submit(settlements(1), called)
-			s.Submit(settlements(1), called)
+			s.Submit(settlements(1), true, called)
+			s.Submit(settlements(1), true, called)
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(context.Background(), 7*time.Second)
 			if err := s.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -217,7 +250,7 @@ func TestCloseGivesUpWithItsContext(t *testing.T) {
 			cancel()
 			// A straggler is let go, and its done is not called.
 			for range 3 {
-				s.Submit(settlements(1), called)
+				s.Submit(settlements(1), true, called)
 			}
 		}
 	})
@@ -235,7 +268,7 @@ func TestKillPointsLieAroundTheCommit(t *testing.T) {
 				seen = append(seen, 10+len(st.sizes()))
 			}
 		}})
-		s.Submit(settlements(1), func([]ledger.Settled) { seen = append(seen, 100) })
+		s.Submit(settlements(1), true, func([]ledger.Settled) { seen = append(seen, 100) })
 		closeSettler(t, s)
 		if !sameInts(seen, 0, 11, 100) {
 			t.Errorf("order %v", seen)

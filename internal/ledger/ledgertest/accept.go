@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,16 @@ func Accept(t *testing.T, open Opener) {
 		l := loaded[m]
 		if l.Content.Text != "hello" || l.Content.HTML != "<p>hello</p>" || len(l.Content.Headers) != 1 || len(l.Visible) != 2 || l.Visible[1].Address != "b@x.example" {
 			t.Errorf("loaded %+v", l)
+		}
+		toSend, err := w.LoadToSend(t.Context(), []postledger.ID{m}, 1<<20)
+		must(t, err)
+		want := *l
+		want.Message = postledger.Message{
+			ID: m, Subject: l.Subject, HeaderMessageID: l.HeaderMessageID, SizeBytes: l.SizeBytes, Recipients: l.Recipients,
+			SendAt: l.SendAt, CreatedAt: l.CreatedAt,
+		}
+		if l.Subject == "" || l.CreatedAt.IsZero() || !reflect.DeepEqual(*toSend[m], want) {
+			t.Errorf("loaded to send %+v, want %+v", *toSend[m], want)
 		}
 	})
 

@@ -22,7 +22,14 @@ type bodyWriter struct {
 // Write never returns fewer bytes than it was given, unless the connection failed.
 func (w *bodyWriter) Write(p []byte) (int, error) {
 	n := len(p)
-	for len(p) > 0 && w.err == nil {
+	for looked := false; len(p) > 0 && w.err == nil; {
+		if !looked && !w.cr && !w.mid {
+			looked = true
+			k := wholeLines(p)
+			w.put(p[:k])
+			p = p[k:]
+			continue
+		}
 		if w.cr {
 			w.endLine()
 			if p[0] == '\n' {
@@ -62,6 +69,25 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 		return 0, w.err
 	}
 	return n, nil
+}
+
+// wholeLines is how much of p may leave as it is: whole lines, none of which
+// begins with a dot, and no CR or LF but at their ends. That is nearly all of
+// every message.
+func wholeLines(p []byte) int {
+	n, lines := 0, 0
+	for n < len(p) && p[n] != '.' {
+		lf := bytes.IndexByte(p[n:], '\n')
+		if lf < 1 || p[n+lf-1] != '\r' {
+			break
+		}
+		n += lf + 1
+		lines++
+	}
+	if bytes.Count(p[:n], []byte{'\r'}) != lines {
+		return 0
+	}
+	return n
 }
 
 // endLine writes the CRLF for a line that lacked it.
