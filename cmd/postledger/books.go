@@ -28,7 +28,7 @@ func (c *booksCmd) Run(e *env) (err error) {
 	defer func() { err = errors.Join(err, l.Close()) }()
 	var list ledger.BlobLister
 	if !c.NoAttachments {
-		store, err := app.OpenBlobs(cfg, app.Existing, version)
+		store, err := app.OpenBlobs(cfg, app.Existing, version, l)
 		if err != nil {
 			return fmt.Errorf("%w (--no-attachments leaves them out)", err)
 		}

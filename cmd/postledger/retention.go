@@ -91,7 +91,7 @@ func (c *retentionRunCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	store, err := app.OpenBlobs(cfg, app.Existing, version)
+	store, err := app.OpenBlobs(cfg, app.Existing, version, l)
 	if err != nil {
 		return err
 	}

@@ -21,16 +21,21 @@ type Blobs interface {
 
 // OpenBlobs opens the configured blob store. A directory is made if a may do
 // that; otherwise one that is missing most likely means that another was
-// meant. A bucket is never made, and is not asked anything yet. The caller
+// meant. A bucket is never made, and is not asked anything yet; nothing is
+// written to it or deleted from it before it is the ledger's own. The caller
 // closes the store.
-func OpenBlobs(c *config.Config, a Access, version string) (Blobs, error) {
+func OpenBlobs(c *config.Config, a Access, version string, l *ledger.Ledger) (Blobs, error) {
 	if c.BlobsInS3() {
 		place, err := c.S3Store()
 		if err != nil {
 			return nil, err
 		}
 		place.Agent, place.Version = "postledger", version
-		return s3.Open(place)
+		store, err := s3.Open(place)
+		if err != nil {
+			return nil, err
+		}
+		return &bucket{Store: store, ledger: l, turn: make(chan struct{}, 1)}, nil
 	}
 	if a == Migrated {
 		if err := os.MkdirAll(filepath.Dir(c.Blobs), 0o700); err != nil {

@@ -40,11 +40,11 @@ func (a *App) openStores(ctx context.Context) error {
 	}
 	a.ledger = l
 	a.onUndo(l.Close)
-	if a.blobs, err = OpenBlobs(c, Migrated, a.o.Version); err != nil {
+	if a.blobs, err = OpenBlobs(c, Migrated, a.o.Version, l); err != nil {
 		return err
 	}
 	a.onUndo(a.blobs.Close)
-	return nil
+	return a.claimBlobs(ctx)
 }
 
 // makeHops reads the encryption keys and makes what makes transports.

@@ -44,9 +44,10 @@ const (
 	// TotalLimit is how far the rows of a list are counted.
 	TotalLimit = 10_000
 	// ListBudget is how many rows one page reads at most to find those that
-	// the filter keeps, when an index serves only part of it: some 50 ms. On
-	// PostgreSQL it is read of each state before they are merged.
-	ListBudget = 20_000
+	// the filter keeps, when an index serves only part of it: some 50 ms where
+	// each row costs a look at its deliveries. On PostgreSQL it is read of each
+	// state before they are merged.
+	ListBudget = 5000
 	// listTimeout ends a list's statement on PostgreSQL, whatever its plan.
 	listTimeout = 15 * time.Second
 )

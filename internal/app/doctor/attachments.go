@@ -49,6 +49,40 @@ func inClear(endpoint string) bool {
 	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
+// owner looks whose the bucket is. It claims nothing: a server does, at its start.
+func (x *examination) owner(ctx context.Context, l *ledger.Ledger) {
+	if !x.config.BlobsInS3() {
+		return
+	}
+	place, err := x.config.S3Store()
+	if err != nil {
+		return // bucket has said it
+	}
+	store, err := s3.Open(place)
+	if err != nil {
+		return
+	}
+	defer store.Close() // nothing is open
+	ctx, cancel := context.WithTimeout(ctx, bucketTimeout)
+	defer cancel()
+	what := "attachments " + x.config.Blobs + ", owner"
+	id, err := l.LedgerID(ctx)
+	if err != nil {
+		x.bad(what, "%v", err)
+		return
+	}
+	switch owner, err := store.Owner(ctx); {
+	case err != nil:
+		x.bad(what, "%v", err)
+	case owner == "":
+		x.good(what, "is nobody's yet; the first start claims it for this ledger")
+	case owner == id.String():
+		x.good(what, "is this ledger")
+	default:
+		x.bad(what, "%v", &s3.ClaimedError{Owner: owner})
+	}
+}
+
 // shared looks for the trap of a directory that not every process sees: what
 // one accepted, another could not send. Whether the directory is on a file
 // system that the machines share is not to be seen from one of them.

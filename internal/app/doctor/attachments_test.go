@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/postledger/postledger/internal/app/doctor"
+	"github.com/postledger/postledger/internal/blob/s3"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/secret"
 	"github.com/postledger/postledger/internal/testserver"
@@ -30,6 +31,7 @@ func TestAttachmentsOfSeveralMachines(t *testing.T) {
 	what := "attachments s3://" + testserver.S3Bucket + "/mail"
 	all := doctor.Examine(t.Context(), &w.config, doctor.Options{})
 	finds(t, all, "ok", what, "written once, read, listed and deleted")
+	finds(t, all, "ok", what+", owner", "nobody's yet")
 	for _, f := range all {
 		if f.What == shared {
 			t.Errorf("a bucket is shared: %+v", f)
@@ -43,5 +45,31 @@ func TestAttachmentsOfSeveralMachines(t *testing.T) {
 	server.Answer(nil)
 	if objects := server.Objects(t); len(objects) != 0 {
 		t.Errorf("it left %q", objects)
+	}
+
+	id, err := w.ledger.LedgerID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for prefix, c := range map[string]struct {
+		owner string
+		want  []string
+	}{
+		"ours": {id.String(), []string{"ok", "this ledger"}}, "theirs": {w.ledger.NewID().String(), []string{"fault", "belong to the ledger", "another prefix"}},
+	} {
+		w.config.Blobs = "s3://" + testserver.S3Bucket + "/" + prefix
+		place, err := w.config.S3Store()
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := s3.Open(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		if err := store.Claim(t.Context(), c.owner); err != nil {
+			t.Fatal(err)
+		}
+		finds(t, doctor.Examine(t.Context(), &w.config, doctor.Options{}), c.want[0], "attachments "+w.config.Blobs+", owner", c.want[1:]...)
 	}
 }

@@ -85,6 +85,7 @@ func Examine(ctx context.Context, c *config.Config, o Options) []Finding {
 	defer l.Close() // nothing was written
 	x.clock(ctx, l)
 	x.shared(ctx, l)
+	x.owner(ctx, l)
 	x.profiles(ctx, l, factory, o)
 	return x.findings
 }

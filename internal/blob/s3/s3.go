@@ -5,6 +5,7 @@
 //
 //	<prefix><app>/<message>/<n>     a blob
 //	<prefix>.check/<random>         what Check writes, and removes again
+//	<prefix>.ledger                 whose place it is: see [Store.Claim]
 //
 // Nothing but the bucket is shared, and nothing is remembered that another
 // process would have to know.

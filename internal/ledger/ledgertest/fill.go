@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -26,18 +27,22 @@ type Fill struct {
 	Due int64
 	// Bare leaves out messages, contents and keys.
 	Bare bool
+	// Since, if set, is when the ids began, instead of in May 2026.
+	Since time.Time
 }
 
 // DeliveryID and MessageID number what a Fill writes; like the ledger's own ids
 // they grow with time, which for them began in May 2026.
-func DeliveryID(i int) postledger.ID { return fillID(i, 0xd0) }
+func DeliveryID(i int) postledger.ID { return fillID(mayOf2026, i, 0xd0) }
 
 // MessageID is DeliveryID for messages.
-func MessageID(i int) postledger.ID { return fillID(i, 0x3e) }
+func MessageID(i int) postledger.ID { return fillID(mayOf2026, i, 0x3e) }
 
-func fillID(i int, kind byte) postledger.ID {
+const mayOf2026 = 1_780_000_000_000
+
+func fillID(since int64, i int, kind byte) postledger.ID {
 	var id postledger.ID
-	ms := int64(1_780_000_000_000) + int64(i/256)
+	ms := since + int64(i/256)
 	for b := range 6 {
 		id[b] = byte(ms >> (8 * (5 - b)))
 	}
@@ -108,14 +113,20 @@ type fillChunk struct {
 
 func (f Fill) chunk(from, to int) fillChunk {
 	var c fillChunk
+	since := int64(mayOf2026)
+	if !f.Since.IsZero() {
+		since = f.Since.UnixMilli()
+	}
+	delivery := func(i int) postledger.ID { return fillID(since, i, 0xd0) }
+	message := func(i int) postledger.ID { return fillID(since, i, 0x3e) }
 	for i := from; i < to; i++ {
 		first := i - i%f.Group
 		if i == first {
-			c.messages = append(c.messages, MessageID(i))
+			c.messages = append(c.messages, message(i))
 		}
-		c.ids = append(c.ids, DeliveryID(i))
-		c.ofMessage = append(c.ofMessage, MessageID(first))
-		c.envelopes = append(c.envelopes, DeliveryID(first))
+		c.ids = append(c.ids, delivery(i))
+		c.ofMessage = append(c.ofMessage, message(first))
+		c.envelopes = append(c.envelopes, delivery(first))
 		c.dues = append(c.dues, f.Due+int64(i-f.From))
 		c.numbers = append(c.numbers, int32(i))
 	}
