@@ -86,7 +86,7 @@ func (t *tx) deliveriesByPlan(ctx context.Context, f *Filter, at place, p Paging
 		return got, nil, err
 	}
 	if len(got.rows) <= p.Limit {
-		end, more, err := q.end(ctx, t, at)
+		end, more, err := q.end(ctx, t, at, ListBudget)
 		if err != nil {
 			return got, nil, err
 		}

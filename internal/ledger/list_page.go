@@ -48,6 +48,9 @@ const (
 	// each row costs a look at its deliveries. On PostgreSQL it is read of each
 	// state before they are merged.
 	ListBudget = 5000
+	// TotalBudget is the same for a total, which nobody gets without asking and
+	// which does not lead on.
+	TotalBudget = 20_000
 	// listTimeout ends a list's statement on PostgreSQL, whatever its plan.
 	listTimeout = 15 * time.Second
 )

@@ -153,13 +153,13 @@ func (q *plan) kept(candidates cond, columns string) cond {
 	return c
 }
 
-// end is the id of the budget's last row, when there are as many.
-func (q *plan) end(ctx context.Context, t *tx, at place) (postledger.ID, bool, error) {
+// end is the id of a budget's last row, when there are as many.
+func (q *plan) end(ctx context.Context, t *tx, at place, budget int) (postledger.ID, bool, error) {
 	if q.rest.sql == "" || q.unordered {
 		return postledger.ID{}, false, nil
 	}
-	c := q.candidates(t, q.p+".id", at, ListBudget)
-	ids, err := t.ids(ctx, "SELECT id FROM ("+c.sql+") c LIMIT 1 OFFSET ?", append(c.args, ListBudget-1)...)
+	c := q.candidates(t, q.p+".id", at, budget)
+	ids, err := t.ids(ctx, "SELECT id FROM ("+c.sql+") c LIMIT 1 OFFSET ?", append(c.args, budget-1)...)
 	if err != nil || len(ids) == 0 {
 		return postledger.ID{}, false, err
 	}
@@ -167,11 +167,11 @@ func (q *plan) end(ctx context.Context, t *tx, at place) (postledger.ID, bool, e
 }
 
 // total counts the list: up to TotalLimit rows that the filter keeps, among
-// the newest ListBudget when it has a rest.
+// the newest TotalBudget when it has a rest.
 func (q *plan) total(ctx context.Context, t *tx, columns string) (*Total, error) {
 	read := TotalLimit + 1
 	if q.rest.sql != "" {
-		read = ListBudget
+		read = TotalBudget
 	} else {
 		columns = q.p + ".id"
 	}
@@ -185,7 +185,7 @@ func (q *plan) total(ctx context.Context, t *tx, columns string) (*Total, error)
 	if out.More {
 		return out, nil
 	}
-	_, more, err := q.end(ctx, t, start)
+	_, more, err := q.end(ctx, t, start, TotalBudget)
 	out.More = more
 	return out, err
 }
