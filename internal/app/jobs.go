@@ -49,7 +49,8 @@ func (a *App) makeQueue(ctx context.Context) error {
 		Alone: a.ledger.SQLite(), Owner: owner, Slots: c.Slots, SlowShare: c.SlowShare(),
 		MaxBacklog: jobs.Ceiling{Rows: c.MaxBacklog, Age: c.MaxBacklogAge}, Schedules: schedules(),
 		// What is stopped beside it has half of the time.
-		StopPatience: a.config.StopTimeout / 4, FlushPatience: a.config.StopTimeout / 8, Log: a.log,
+		StopPatience: a.config.StopTimeout / 4, FlushPatience: a.config.StopTimeout / 8,
+		Observer: a.metrics.JobObserver(), Log: a.log,
 	}
 	if c.Driver == config.RedisDriver {
 		if qc.Redis, err = c.RedisOptions(); err != nil {
@@ -65,11 +66,28 @@ func (a *App) makeQueue(ctx context.Context) error {
 		return a.queue.Stop(ctx)
 	})
 	a.ledger.OnJobs(a.queue.Wake)
+	a.metrics.JobDrain(a.queue.DrainStats)
 	return nil
 }
 
 // queueName keeps the queues of several ledgers on one Redis apart.
 func queueName(ledger string) string { return "postledger:" + ledger }
+
+// sampleQueue reads the queue's gauges, and looks at Redis's policy again: that may
+// be another Redis by now.
+func (a *App) sampleQueue(ctx context.Context) {
+	s := a.queue.State(ctx)
+	overflow := time.Duration(0)
+	if !s.OverflowSince.IsZero() {
+		overflow = max(time.Since(s.OverflowSince), 0)
+	}
+	a.metrics.HotJobs(s.Depth, overflow)
+	a.metrics.JobBacklog(s.Backlog)
+	if s.Fault == nil {
+		// What it finds is in its log; Redis is asked again in ten seconds.
+		_, _ = a.queue.CheckPolicy(ctx)
+	}
+}
 
 // queueReady says in readyz how the queue is. Nothing of it keeps mail from being
 // taken and sent.
@@ -82,7 +100,7 @@ func (a *App) queueReady(ctx context.Context) (says, warning string) {
 		return s.Driver + ": another process runs the jobs", ""
 	}
 	says = fmt.Sprintf("%s: %d jobs are hot, %d of them run", s.Driver, s.Depth.Jobs, s.Depth.Active)
-	if b := s.Drain.Backlog; b != nil {
+	if b := s.Backlog; b != nil {
 		says += fmt.Sprintf("; %d wait, %d are for later, %d are set aside", b.Rows()-b.Scheduled, b.Scheduled, b.Quarantined)
 	}
 	warning, err := a.queue.CheckPolicy(ctx)

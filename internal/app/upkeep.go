@@ -29,6 +29,7 @@ func (a *App) sampleLoop(ctx context.Context) {
 }
 
 func (a *App) sample(ctx context.Context) {
+	a.sampleJobs(ctx)
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	a.metrics.JournalTaken(a.worker.JournalTaken())
@@ -49,6 +50,14 @@ func (a *App) sample(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// sampleJobs has its own patience: a Redis that does not answer must not keep the
+// ledger's gauges waiting.
+func (a *App) sampleJobs(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	a.sampleQueue(ctx)
 }
 
 // largeLog is four times what the write-ahead log is cut back to when nobody

@@ -22,6 +22,7 @@ type Metrics struct {
 	waiters, unconfirmed, workers, retention, sampledAt     prometheus.Gauge
 	logBytes                                                prometheus.Gauge
 	sampleFails                                             prometheus.Counter
+	jobs                                                    jobMetrics
 }
 
 // Requests take from half a millisecond (a replay) to half a minute (Prefer).
@@ -48,6 +49,7 @@ func New(version string, schema int, pool func() sql.DBStats) *Metrics {
 	m.logBytes = m.gauge(logBytes)
 	m.retention, m.sampledAt = m.gauge(retention), m.gauge(sampledAt)
 	m.sampleFails = m.counters(sampleFails).WithLabelValues()
+	m.makeJobs()
 	m.gauges(buildInfo).WithLabelValues(version, strconv.Itoa(schema)).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),

@@ -52,6 +52,7 @@ func exercised(t *testing.T) *metrics.Metrics {
 	m.Waits()
 	m.Waits()()
 	m.RetentionLag(time.Minute)
+	jobsOf(m)
 	if err := m.Sample(context.Background(), world{}); err != nil {
 		t.Fatal(err)
 	}

@@ -54,11 +54,32 @@ var (
 	dbWaitSeconds = metric{"postledger_db_wait_seconds_total", "counter", nil, "How long it waited together."}
 )
 
+// The job queue's.
+var (
+	jobsEnqueued   = metric{"postledger_jobs_enqueued_total", "counter", []string{"lane"}, "Background jobs that this process handed over."}
+	jobsSpilled    = metric{"postledger_jobs_spilled_total", "counter", []string{"lane"}, "Those of them that wait in their rows, because what is hot had no room or could not be reached."}
+	jobsUnreached  = metric{"postledger_jobs_unreached_total", "counter", nil, "How often what is hot (Redis) could not be reached to hand a job over."}
+	jobsDrained    = metric{"postledger_jobs_drained_total", "counter", nil, "Rows that this process moved to where workers get at them. One process at a time does."}
+	jobsRefused    = metric{"postledger_jobs_refused_total", "counter", nil, "Rows that could not be moved; after five times one is set aside."}
+	jobsRecovered  = metric{"postledger_jobs_recovered_total", "counter", nil, "Rows that wait again because their jobs were lost with Redis or with a process."}
+	jobRuns        = metric{"postledger_job_runs_total", "counter", []string{"handler", "outcome"}, "Runs of jobs by this process, by how they ended: done, retried, postponed, set_aside, replaced or abandoned."}
+	jobRunSeconds  = metric{"postledger_job_run_seconds", "histogram", []string{"handler"}, "Time of one run."}
+	jobWaitSeconds = metric{"postledger_job_wait_seconds", "histogram", []string{"lane"}, "Time from handing a job over to the start of a run."}
+
+	hotJobs     = metric{"postledger_hot_jobs", "gauge", []string{"lane"}, "Jobs in memory or Redis, which limits bound. No value where another process has them, or Redis is out of reach."}
+	hotJobBytes = metric{"postledger_hot_job_bytes", "gauge", []string{"lane"}, "Their bytes, as an allocator counts them."}
+	jobOverflow = metric{"postledger_job_overflow_seconds", "gauge", nil, "For how long new jobs have had to wait in rows; 0 when they need not."}
+	jobBacklog  = metric{"postledger_job_rows", "gauge", []string{"lane", "state"}, "Rows of jobs: waiting, scheduled (for later), admitted (hot), quarantined (set aside). Only the process that moves them has values."}
+	jobOldest   = metric{"postledger_job_oldest_seconds", "gauge", []string{"lane"}, "How long the oldest waiting row of a lane has waited. Only the process that moves them has values."}
+)
+
 func all() []metric {
 	return []metric{
 		buildInfo, httpRequests, httpSeconds, waiters, accepted, leased, leaseSeconds, sent, sendSeconds,
 		settled, requeued, latency, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, logBytes, sampleFails, sampledAt,
 		dbOpen, dbMax, dbWaits, dbWaitSeconds,
+		jobsEnqueued, jobsSpilled, jobsUnreached, jobsDrained, jobsRefused, jobsRecovered, jobRuns, jobRunSeconds, jobWaitSeconds,
+		hotJobs, hotJobBytes, jobOverflow, jobBacklog, jobOldest,
 	}
 }
 
@@ -92,6 +113,9 @@ The usual metrics of a Go process (` + "`go_…`, `process_…`" + `) come along
 | retention does not keep up | ` + "`postledger_retention_lag_seconds > 86400`" + ` |
 | somebody reads the embedded ledger for too long | ` + "`postledger_sqlite_log_bytes > 256e6`" + ` |
 | the ledger cannot be asked | ` + "`time() - postledger_sampled_timestamp_seconds > 120`" + ` |
+| background jobs do not keep up | ` + "`postledger_job_overflow_seconds > 300`" + ` |
+| jobs were given up | ` + "`sum(postledger_job_rows{state=\"quarantined\"}) > 0`" + ` |
+| Redis cannot be reached | ` + "`rate(postledger_jobs_unreached_total[5m]) > 0`" + ` |
 | requests wait for the database | ` + "`rate(postledger_db_wait_seconds_total[5m]) > 0.5`" + ` |
 `)
 	return b.String()

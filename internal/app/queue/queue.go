@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,7 +50,7 @@ type Queue struct {
 	seat   *seat         // memory's set, while this process has one
 	client *jobs.Client
 	admin  *jobs.Scheduler
-	drain  atomic.Pointer[jobs.Drain]
+	drains drains
 	policy policy
 
 	stop sync.Once
@@ -163,7 +162,7 @@ func (q *Queue) Scheduler() *jobs.Scheduler { return q.admin }
 
 // Wake says that rows were written that wait.
 func (q *Queue) Wake() {
-	if drain := q.drain.Load(); drain != nil {
+	if drain := q.drains.current(); drain != nil {
 		drain.Wake()
 	}
 }

@@ -29,8 +29,8 @@ func (q *Queue) run(ctx context.Context) error {
 // then it stops in order.
 func (q *Queue) work(ctx context.Context, hot jobs.Hot) error {
 	drain := jobs.NewDrain(hot, q.c.Outbox, jobs.DrainConfig{Owner: q.c.Owner, Log: q.c.Log})
-	q.drain.Store(drain)
-	defer q.drain.Store(nil)
+	q.drains.next(drain)
+	defer q.drains.next(nil)
 	scheduler := q.scheduler(hot)
 	var others sync.WaitGroup
 	others.Go(func() { drain.Run(ctx) })

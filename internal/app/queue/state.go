@@ -22,7 +22,7 @@ type State struct {
 	Depth *jobs.Depth
 	// Backlog is what waits in rows, as it was last counted by the drain here;
 	// nil when another process drains.
-	Drain jobs.DrainStats
+	Backlog *jobs.Backlog
 	// Fault is why what is hot cannot be reached.
 	Fault error
 	// OverflowSince is when the oldest flag was raised that stands; zero is none.
@@ -38,9 +38,7 @@ func (q *Queue) State(ctx context.Context) State {
 		s.Runs = false
 		return s
 	}
-	if drain := q.drain.Load(); drain != nil {
-		s.Drain = drain.Stats()
-	}
+	s.Backlog = q.DrainStats().Backlog
 	depth, err := q.hot.Depth(ctx)
 	if err != nil {
 		s.Fault = err
@@ -58,6 +56,45 @@ func (q *Queue) State(ctx context.Context) State {
 		}
 	}
 	return s
+}
+
+// DrainStats are counts since the start, over all drains of this process, and the
+// backlog if it drains now.
+func (q *Queue) DrainStats() jobs.DrainStats { return q.drains.stats() }
+
+// drains is the one that runs, and what those before it have counted.
+type drains struct {
+	mu   sync.Mutex
+	now  *jobs.Drain // or nil
+	past jobs.DrainStats
+}
+
+func (d *drains) current() *jobs.Drain {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
+
+func (d *drains) next(drain *jobs.Drain) {
+	past := d.stats()
+	past.Backlog = nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.past, d.now = past, drain
+}
+
+func (d *drains) stats() jobs.DrainStats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sum := d.past
+	if d.now != nil {
+		now := d.now.Stats()
+		sum.Drained += now.Drained
+		sum.Refused += now.Refused
+		sum.Rebuffered += now.Rebuffered
+		sum.Backlog = now.Backlog
+	}
+	return sum
 }
 
 // policy is what Redis does when its memory is full.
