@@ -60,6 +60,10 @@ const (
 	ErrAppRemoved Code = "app_removed"
 	// ErrKeyUnknown (404): there is no such API key.
 	ErrKeyUnknown Code = "key_unknown"
+	// ErrJobUnknown (404): there is no such job, or it has finished.
+	ErrJobUnknown Code = "job_unknown"
+	// ErrScheduleUnknown (404): there is no such schedule.
+	ErrScheduleUnknown Code = "schedule_unknown"
 	// ErrGrantUnknown (404): the app was never granted the profile.
 	ErrGrantUnknown Code = "grant_unknown"
 )
@@ -164,7 +168,7 @@ func Codes() []Code {
 		ErrUnsupportedMediaType, ErrFilterTooBroad,
 		ErrUnauthorized, ErrForbidden,
 		ErrMessageUnknown, ErrMessageGone, ErrNotResendable, ErrSandboxMailUnknown, ErrSuppressionUnknown,
-		ErrAppUnknown, ErrAppExists, ErrAppRemoved, ErrKeyUnknown, ErrGrantUnknown,
+		ErrAppUnknown, ErrAppExists, ErrAppRemoved, ErrKeyUnknown, ErrGrantUnknown, ErrJobUnknown, ErrScheduleUnknown,
 		ErrProfileRequired, ErrInvalidProfile, ErrProfileNotAllowed, ErrProfileUnknown, ErrProfileExists,
 		ErrProfileIsDefault, ErrProfileRemoved, ErrRevisionConflict, ErrSecretsUnreadable,
 		ErrInvalidAudience, ErrAudienceUnknown, ErrAudienceExists, ErrAudienceRemoved, ErrAudienceLimit,

@@ -247,6 +247,16 @@ func callAdministration(ctx context.Context, c *client.Client, id postledger.ID,
 	})
 	c.Retention(ctx)
 	c.PutRetention(ctx, client.Retention{})
+	drain(c.Jobs(ctx, client.JobFilter{State: "buffered", Lane: "slow", Handler: "h", Group: "g", PageSize: 1}))
+	c.Job(ctx, id)
+	c.RetryJobs(ctx, id)
+	c.ReleaseJobs(ctx, id)
+	c.QuarantineJobs(ctx, "r", id)
+	c.JobQueue(ctx)
+	c.Schedules(ctx)
+	c.EnableSchedule(ctx, "n", true)
+	c.EnableSchedule(ctx, "n", false)
+	c.RunSchedule(ctx, "n")
 	drain(c.Audit(ctx, client.AuditFilter{App: id, Action: "a", Since: now, Until: now, PageSize: 1}))
 }
 
@@ -338,7 +348,11 @@ func answers() map[string]reflect.Type {
 		"cancel-message": reflect.TypeFor[client.Canceled](), "cancel-batch": reflect.TypeFor[client.Canceled](), "cancel-messages": reflect.TypeFor[client.Canceled](),
 		"resolve-deliveries": reflect.TypeFor[client.Resolved](), "resend-message": reflect.TypeFor[client.Accepted](),
 		"stats": reflect.TypeFor[client.Stats](), "list-sandbox-mail": reflect.TypeFor[listOf[client.SandboxMail]](),
-		"list-apps": reflect.TypeFor[listOf[client.App]](), "get-app": reflect.TypeFor[client.App](),
+		"list-jobs": reflect.TypeFor[listOf[client.Job]](), "get-job": reflect.TypeFor[client.Job](), "get-job-queue": reflect.TypeFor[client.JobQueue](),
+		"retry-jobs": reflect.TypeFor[client.ChangedJobs](), "release-jobs": reflect.TypeFor[client.ChangedJobs](), "quarantine-jobs": reflect.TypeFor[client.ChangedJobs](),
+		"run-schedule":   reflect.TypeFor[client.ScheduleRun](),
+		"list-schedules": reflect.TypeFor[listOf[client.Schedule]](),
+		"list-apps":      reflect.TypeFor[listOf[client.App]](), "get-app": reflect.TypeFor[client.App](),
 		"create-app": reflect.TypeFor[client.App](), "remove-app": reflect.TypeFor[client.App](),
 		"list-keys": reflect.TypeFor[listOf[client.APIKey]](), "create-key": reflect.TypeFor[client.CreatedAPIKey](),
 		"list-grants": reflect.TypeFor[listOf[client.Grant]](), "put-grant": reflect.TypeFor[client.Grant](), "revoke-grant": reflect.TypeFor[client.Grant](),

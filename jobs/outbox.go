@@ -133,6 +133,9 @@ type OutboxQuarantine interface {
 	// fresh counts. Both tell how many rows changed.
 	Quarantine(ctx context.Context, ids []ID, reason string) (int, error)
 	Release(ctx context.Context, ids []ID) (int, error)
+	// Hurry makes rows due now that wait for later, such as retries. It tells how
+	// many rows changed.
+	Hurry(ctx context.Context, ids []ID) (int, error)
 	// PruneQuarantined deletes up to limit rows set aside longer than age.
 	PruneQuarantined(ctx context.Context, age time.Duration, limit int) (int, error)
 }

@@ -33,6 +33,7 @@ type cli struct {
 	Suppressions suppressionsCmd `cmd:"" group:"client" help:"Administer addresses that nothing is sent to."`
 	Audience     audienceCmd     `cmd:"" group:"client" help:"Save, count and look at audiences: whom a lens on an application's database reaches."`
 	Retention    retentionCmd    `cmd:"" group:"client" help:"Administer how long things are kept."`
+	Jobs         jobsCmd         `cmd:"" group:"client" help:"Show and decide about background work."`
 	Audit        auditCmd        `cmd:"" group:"client" help:"Read the audit trail."`
 	Stats        statsCmd        `cmd:"" group:"client" help:"Count by hour."`
 

@@ -75,6 +75,8 @@ func build(c Config) *server {
 	s.suppressionRoutes()
 	s.audienceRoutes()
 	s.settingRoutes()
+	s.jobRoutes()
+	s.scheduleRoutes()
 	s.auditRoute()
 	s.publicRoutes()
 	s.tidySchemas()

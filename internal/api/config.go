@@ -25,6 +25,7 @@ type Config struct {
 	Sandbox   Sandbox
 	Audiences Audiences
 	Readiness Readiness
+	Jobs      Jobs
 
 	// Changed is told after every change of apps, keys, profiles and grants, so
 	// that this process obeys it at once. Optional.
@@ -128,7 +129,7 @@ var errIncomplete = errors.New("api config: a dependency is missing")
 // withDefaults checks that nothing is missing and fills in what is optional.
 func (c Config) withDefaults() (Config, error) {
 	if c.Ledger == nil || c.Acceptor == nil || c.Operator == nil || c.Waiter == nil ||
-		c.Profiles == nil || c.Sandbox == nil || c.Audiences == nil || c.Readiness == nil {
+		c.Profiles == nil || c.Sandbox == nil || c.Audiences == nil || c.Readiness == nil || c.Jobs == nil {
 		return c, errIncomplete
 	}
 	if c.KeyRate < 0 || c.KeyBurst < 0 {

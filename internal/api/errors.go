@@ -58,6 +58,8 @@ const (
 	codeRevisionConflict  Code = "revision_conflict"
 	codeInvalidProfile    Code = "invalid_profile"
 	codeSecretsUnreadable Code = "secrets_unreadable"
+	codeJobUnknown        Code = "job_unknown"
+	codeScheduleUnknown   Code = "schedule_unknown"
 	codeInternal          Code = "internal"
 )
 
@@ -79,6 +81,8 @@ var table = []Entry{
 	{codeAudienceUnknown, http.StatusNotFound, "There is no such audience", "The app has no audience of this name or id, or not this version of it."},
 	{codeNotSuppressed, http.StatusNotFound, "The address is not suppressed", "The address is not on the app's suppression list."},
 	{codeSandboxUnknown, http.StatusNotFound, "The sandbox does not have it", "The sandbox keeps the last messages only, in memory, and does not have this one."},
+	{codeJobUnknown, http.StatusNotFound, "There is no such job", "No job has this id, or it has finished."},
+	{codeScheduleUnknown, http.StatusNotFound, "There is no such schedule", "No schedule has this name."},
 	{codeMethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here", "The path exists with other methods; the Allow header lists them."},
 	{codeRequestTimeout, http.StatusRequestTimeout, "The request came too slowly", "The body stopped coming for too long."},
 	{codeAppExists, http.StatusConflict, "An app has this name", "Names of apps are unique; the name of a removed app is free."},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postledger/postledger/internal/accept"
 	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/jobs"
 )
 
 // unavailableRetry is how long a caller should wait for a ledger or a storage
@@ -55,6 +56,8 @@ var sentinels = []struct {
 	{ledger.ErrAudienceExists, codeAudienceExists},
 	{ledger.ErrAudienceRemoved, codeAudienceRemoved},
 	{ledger.ErrAudienceLimit, codeAudienceLimit},
+	{jobs.ErrUnknownJob, codeJobUnknown},
+	{jobs.ErrUnknownSchedule, codeScheduleUnknown},
 }
 
 func ledgerProblem(err error) *Problem {

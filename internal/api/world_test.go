@@ -29,6 +29,7 @@ import (
 	"github.com/postledger/postledger/internal/testserver"
 	"github.com/postledger/postledger/internal/transport"
 	"github.com/postledger/postledger/internal/transport/sandbox"
+	"github.com/postledger/postledger/jobs"
 )
 
 // world is the API on a real ledger and a real blob store, with an app that
@@ -51,6 +52,7 @@ type world struct {
 	clock               *clock
 	notReady            error
 	worker              postledger.ID
+	outbox              jobs.Outbox
 
 	mu      sync.Mutex
 	woke    []ledger.ClaimKey
@@ -165,7 +167,7 @@ func newWorld(t *testing.T, url string, change ...func(*api.Config)) *world {
 			Capabilities: func(*postledger.Profile) transport.Capabilities { return w.kept.Capabilities() },
 		}),
 		Operator: settle.NewOperator(w.ledger, wake), Waiter: w.waiters, Profiles: profiles{w}, Sandbox: w.kept, Readiness: ready{w},
-		Audiences: w.audiences(log),
+		Audiences: w.audiences(log), Jobs: w.queue(log),
 		Changed: func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -57,6 +57,20 @@ func quarantineByHand(t *testing.T, s Store) {
 	changed(t, 0)(s.Release(ctx, ids))
 }
 
+func hurriedByHand(t *testing.T, s Store) {
+	ctx := context.Background()
+	later, now, aside := job(in(time.Hour)), job(), job()
+	insert(t, s, later, now, aside)
+	changed(t, 1)(s.Quarantine(ctx, []jobs.ID{aside.ID}, "a person"))
+	ids := []jobs.ID{later.ID, now.ID, aside.ID, job().ID}
+	changed(t, 1)(s.Hurry(ctx, ids))
+	changed(t, 0)(s.Hurry(ctx, ids))
+	wantIDs(t, waiting(t, s, fastPlain), later, now) // at its place
+	if at := get(t, s, later.ID).RunAt; at.After(time.Now().Add(time.Minute)) {
+		t.Errorf("a hurried row is due at %v", at)
+	}
+}
+
 func releasedIsNotNewer(t *testing.T, s Store) {
 	ctx := context.Background()
 	older, newer := job(keyed("k")), job(keyed("k"))

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"a job that is given back does not displace newer": givenBackIsNotNewer,
 		"refused rows are set aside":                       refusedRowsAreSetAside,
 		"quarantine by hand":                               quarantineByHand,
+		"a row is hurried by hand":                         hurriedByHand,
 		"a released job does not displace a newer one":     releasedIsNotNewer,
 		"the backlog is counted":                           theBacklogIsCounted,
 		"lists":                                            lists,

@@ -157,9 +157,6 @@ func (q *Queue) Client() *jobs.Client { return q.client }
 // Outbox has the rows.
 func (q *Queue) Outbox() jobs.Outbox { return q.c.Outbox }
 
-// Scheduler administers schedules.
-func (q *Queue) Scheduler() *jobs.Scheduler { return q.admin }
-
 // Wake says that rows were written that wait.
 func (q *Queue) Wake() {
 	if drain := q.drains.current(); drain != nil {

@@ -27,3 +27,13 @@ func (b *Box) Quarantine(ctx context.Context, ids []jobs.ID, reason string) (n i
 	})
 	return n, err
 }
+
+// Hurry implements jobs.OutboxQuarantine.
+func (b *Box) Hurry(ctx context.Context, ids []jobs.ID) (n int, err error) {
+	now := b.d.Now()
+	err = b.write(ctx, "hurry jobs", func(s *session) (err error) {
+		n, err = s.byIDs("UPDATE job_outbox SET state = 0, run_at = "+now+", changed_at = "+now+" WHERE %s AND state = 1", nil, ids)
+		return err
+	})
+	return n, err
+}
