@@ -77,6 +77,7 @@ func Examine(ctx context.Context, c *config.Config, o Options) []Finding {
 	x.good("configuration", "is valid")
 	x.journal()
 	x.attachments(ctx)
+	x.redis(ctx)
 	factory := x.keys()
 	l := x.database(ctx)
 	if l == nil {

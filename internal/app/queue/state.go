@@ -103,8 +103,8 @@ type policy struct {
 	known string
 }
 
-// keepsAll is the only one under which Redis drops nothing.
-const keepsAll = "noeviction"
+// KeepsAll is the only maxmemory-policy under which Redis drops nothing.
+const KeepsAll = "noeviction"
 
 // CheckPolicy looks at what Redis does when its memory is full, and warns when
 // that could drop jobs, once for each answer. It returns the warning, or "".
@@ -117,13 +117,13 @@ func (q *Queue) CheckPolicy(ctx context.Context) (string, error) {
 		return "", err
 	}
 	warning := ""
-	if name != keepsAll {
-		warning = fmt.Sprintf("maxmemory-policy is %s: a full Redis drops jobs, which then wait until they are found missing (set it to %s)", name, keepsAll)
+	if name != KeepsAll {
+		warning = fmt.Sprintf("maxmemory-policy is %s: a full Redis drops jobs, which then wait until they are found missing (set it to %s)", name, KeepsAll)
 	}
 	q.policy.mu.Lock()
 	defer q.policy.mu.Unlock()
 	if q.policy.known != name && warning != "" {
-		q.c.Log.Warn("Redis may drop jobs: set maxmemory-policy to "+keepsAll, slog.String("maxmemory_policy", name))
+		q.c.Log.Warn("Redis may drop jobs: set maxmemory-policy to "+KeepsAll, slog.String("maxmemory_policy", name))
 	}
 	q.policy.known = name
 	return warning, nil
