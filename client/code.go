@@ -52,6 +52,16 @@ const (
 	ErrSandboxMailUnknown Code = "sandbox_mail_unknown"
 	// ErrSuppressionUnknown (404): the address is not on the app's list.
 	ErrSuppressionUnknown Code = "suppression_unknown"
+	// ErrWebhookUnknown (404): there is no such webhook.
+	ErrWebhookUnknown Code = "webhook_unknown"
+	// ErrWebhooksTooMany (409): an app may have 16.
+	ErrWebhooksTooMany Code = "webhooks_too_many"
+	// ErrWebhookDisabled (409): nothing is sent to it.
+	ErrWebhookDisabled Code = "webhook_disabled"
+	// ErrDeliveryUnknown (404): the webhook's app has no such delivery.
+	ErrDeliveryUnknown Code = "delivery_unknown"
+	// ErrNotSettled (409): the delivery waits or is being sent.
+	ErrNotSettled Code = "delivery_not_settled"
 	// ErrAppUnknown (404): there is no such app.
 	ErrAppUnknown Code = "app_unknown"
 	// ErrAppExists (409): another app has the name.
@@ -168,6 +178,7 @@ func Codes() []Code {
 		ErrUnsupportedMediaType, ErrFilterTooBroad,
 		ErrUnauthorized, ErrForbidden,
 		ErrMessageUnknown, ErrMessageGone, ErrNotResendable, ErrSandboxMailUnknown, ErrSuppressionUnknown,
+		ErrWebhookUnknown, ErrWebhooksTooMany, ErrWebhookDisabled, ErrDeliveryUnknown, ErrNotSettled,
 		ErrAppUnknown, ErrAppExists, ErrAppRemoved, ErrKeyUnknown, ErrGrantUnknown, ErrJobUnknown, ErrScheduleUnknown,
 		ErrProfileRequired, ErrInvalidProfile, ErrProfileNotAllowed, ErrProfileUnknown, ErrProfileExists,
 		ErrProfileIsDefault, ErrProfileRemoved, ErrRevisionConflict, ErrSecretsUnreadable,

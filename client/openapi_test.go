@@ -245,6 +245,18 @@ func callAdministration(ctx context.Context, c *client.Client, id postledger.ID,
 	c.PreviewAudience(ctx, client.PreviewRequest{
 		App: id, Audience: "a", Revision: 1, Definition: &fields, Params: map[string]any{}, Want: []client.Want{client.WantCounts},
 	})
+	c.Webhooks(ctx, id)
+	c.Webhook(ctx, id)
+	c.CreateWebhook(ctx, client.NewWebhook{App: id, URL: "u", Description: "d", States: []postledger.Status{"sent"}, IncludeAddress: true})
+	c.ChangeWebhook(ctx, id, client.WebhookChange{Revision: 1, URL: "u", Description: "d", States: []postledger.Status{"sent"}, IncludeAddress: true})
+	c.RemoveWebhook(ctx, id)
+	c.RotateWebhook(ctx, id, time.Hour)
+	c.EnableWebhook(ctx, id)
+	c.DisableWebhook(ctx, id, "r")
+	drain(c.WebhookAttempts(ctx, id, id))
+	c.ReplayWebhookDelivery(ctx, id, id)
+	c.ReplayWebhook(ctx, id, client.WebhookRange{Since: now, Until: now, States: []postledger.Status{"sent"}})
+	c.TestWebhook(ctx, id)
 	c.Retention(ctx)
 	c.PutRetention(ctx, client.Retention{})
 	drain(c.Jobs(ctx, client.JobFilter{State: "buffered", Lane: "slow", Handler: "h", Group: "g", PageSize: 1}))
@@ -364,6 +376,11 @@ func answers() map[string]reflect.Type {
 		"list-audiences": reflect.TypeFor[listOf[client.Audience]](), "get-audience": reflect.TypeFor[client.Audience](),
 		"list-audience-versions": reflect.TypeFor[listOf[client.Audience]](), "put-audience": reflect.TypeFor[client.Audience](),
 		"remove-audience": reflect.TypeFor[client.Audience](), "preview-audience": reflect.TypeFor[client.Preview](),
+		"list-webhooks": reflect.TypeFor[listOf[client.Webhook]](), "create-webhook": reflect.TypeFor[client.Webhook](), "get-webhook": reflect.TypeFor[client.Webhook](),
+		"put-webhook": reflect.TypeFor[client.Webhook](), "rotate-webhook": reflect.TypeFor[client.Webhook](),
+		"enable-webhook": reflect.TypeFor[client.Webhook](), "disable-webhook": reflect.TypeFor[client.Webhook](),
+		"list-webhook-attempts": reflect.TypeFor[listOf[client.WebhookAttempt]](), "replay-webhook": reflect.TypeFor[client.ReplayedWebhook](),
+		"test-webhook":  reflect.TypeFor[client.WebhookTest](),
 		"get-retention": reflect.TypeFor[client.Retention](), "put-retention": reflect.TypeFor[client.Retention](),
 	}
 }

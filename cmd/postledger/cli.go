@@ -20,7 +20,7 @@ type cli struct {
 	Books    booksCmd    `cmd:"" group:"database" help:"Compare what was written independently. Exit code 1 when anything differs."`
 	Backup   backupCmd   `cmd:"" group:"database" help:"Copy the embedded ledger while it is served, or print how to dump PostgreSQL."`
 	Restored restoredCmd `cmd:"" group:"database" help:"Mark what was open in a ledger that was restored from a backup."`
-	Reseal   resealCmd   `cmd:"" group:"database" help:"Seal profiles' secrets with the current encryption key."`
+	Reseal   resealCmd   `cmd:"" group:"database" help:"Seal the secrets of profiles and webhooks with the current encryption key."`
 	Sources  sourcesCmd  `cmd:"" group:"database" help:"Show and check the databases of applications that lenses read."`
 
 	Send         sendCmd         `cmd:"" group:"client" help:"Send a message."`
@@ -32,6 +32,7 @@ type cli struct {
 	Grants       grantsCmd       `cmd:"" group:"client" help:"Administer which app may use which profile."`
 	Suppressions suppressionsCmd `cmd:"" group:"client" help:"Administer addresses that nothing is sent to."`
 	Audience     audienceCmd     `cmd:"" group:"client" help:"Save, count and look at audiences: whom a lens on an application's database reaches."`
+	Webhooks     webhooksCmd     `cmd:"" group:"client" help:"Administer endpoints that apps are told of their deliveries at."`
 	Retention    retentionCmd    `cmd:"" group:"client" help:"Administer how long things are kept."`
 	Jobs         jobsCmd         `cmd:"" group:"client" help:"Show and decide about background work."`
 	Audit        auditCmd        `cmd:"" group:"client" help:"Read the audit trail."`

@@ -8,13 +8,14 @@ import (
 	"github.com/postledger/postledger/internal/app"
 	"github.com/postledger/postledger/internal/app/hop"
 	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/webhook"
 )
 
 type resealCmd struct{}
 
-// Run seals every profile's secrets with the current encryption key. Each
-// profile is one write that demands the revision that was read, so it can be
-// repeated and run beside servers.
+// Run seals every profile's and webhook's secrets with the current encryption key.
+// Each is one write that demands what was read, so it can be repeated and run beside
+// servers.
 func (c *resealCmd) Run(e *env) (err error) {
 	cfg, err := e.cli.config()
 	if err != nil {
@@ -54,6 +55,8 @@ func (c *resealCmd) Run(e *env) (err error) {
 			faults = append(faults, fmt.Errorf("profile %s: %w", p.Name, err))
 		}
 	}
-	fmt.Fprintf(e.stdout, "resealed the secrets of %d profiles\n", n)
+	hooks, err := resealWebhooks(e.ctx, l, webhook.NewSealer(ring))
+	faults = append(faults, err)
+	fmt.Fprintf(e.stdout, "resealed the secrets of %d profiles and %d webhooks\n", n, hooks)
 	return errors.Join(faults...)
 }

@@ -74,6 +74,7 @@ func build(c Config) *server {
 	s.grantRoutes()
 	s.suppressionRoutes()
 	s.audienceRoutes()
+	s.webhookRoutes()
 	s.settingRoutes()
 	s.jobRoutes()
 	s.scheduleRoutes()

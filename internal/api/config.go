@@ -22,6 +22,7 @@ type Config struct {
 	Operator  Operator
 	Waiter    Waiter
 	Profiles  Profiles
+	Webhooks  Webhooks
 	Sandbox   Sandbox
 	Audiences Audiences
 	Readiness Readiness
@@ -98,6 +99,12 @@ type Ledger interface {
 	AudienceVersions(ctx context.Context, app, id postledger.ID, before int64, limit int) ([]postledger.Audience, error)
 	PutAudience(ctx context.Context, a postledger.Audience, revision int64, audit postledger.AuditEvent) (postledger.Audience, error)
 	RemoveAudience(ctx context.Context, app, id postledger.ID, audit postledger.AuditEvent) error
+	Webhook(ctx context.Context, id postledger.ID) (ledger.Webhook, error)
+	WebhooksOf(ctx context.Context, app postledger.ID) ([]ledger.Webhook, error)
+	CreateWebhook(ctx context.Context, w ledger.Webhook, audit postledger.AuditEvent) error
+	ChangeWebhook(ctx context.Context, id postledger.ID, audit postledger.AuditEvent, change func(w *ledger.Webhook, now time.Time) (altered bool, err error)) (ledger.Webhook, error)
+	RemoveWebhook(ctx context.Context, id postledger.ID, audit postledger.AuditEvent) error
+	WebhookAttempts(ctx context.Context, endpoint, delivery, before postledger.ID, limit int) ([]ledger.WebhookAttempt, error)
 
 	Retention(ctx context.Context) (ledger.RetentionSettings, error)
 	PutRetention(ctx context.Context, r ledger.RetentionSettings, audit postledger.AuditEvent) error
@@ -129,7 +136,7 @@ var errIncomplete = errors.New("api config: a dependency is missing")
 // withDefaults checks that nothing is missing and fills in what is optional.
 func (c Config) withDefaults() (Config, error) {
 	if c.Ledger == nil || c.Acceptor == nil || c.Operator == nil || c.Waiter == nil ||
-		c.Profiles == nil || c.Sandbox == nil || c.Audiences == nil || c.Readiness == nil || c.Jobs == nil {
+		c.Profiles == nil || c.Webhooks == nil || c.Sandbox == nil || c.Audiences == nil || c.Readiness == nil || c.Jobs == nil {
 		return c, errIncomplete
 	}
 	if c.KeyRate < 0 || c.KeyBurst < 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/postledger/postledger/internal/secret"
 	"github.com/postledger/postledger/internal/settle"
 	"github.com/postledger/postledger/internal/transport/sandbox"
+	"github.com/postledger/postledger/internal/webhook"
 )
 
 // Operator writes decisions about deliveries.
@@ -38,6 +39,23 @@ type Profiles interface {
 	Has(p *postledger.Profile) (password, dkimKey bool)
 	// Health is the state of the profile's next hop in this process.
 	Health(profile postledger.ID) (health.Snapshot, bool)
+}
+
+// Webhooks makes endpoints' secrets, and sends.
+type Webhooks interface {
+	// CheckURL returns a URL's usual form; a *webhook.URLError says which rule it
+	// breaks.
+	CheckURL(text string) (string, error)
+	// NewSecret makes a secret, sealed for the endpoint's row and host, and as it is
+	// shown once.
+	NewSecret(endpoint postledger.ID, url string) (sealed []byte, shown string, err error)
+	// Changed is told after every change.
+	Changed(ctx context.Context)
+	// One and All send events again.
+	One(ctx context.Context, w *ledger.Webhook, delivery postledger.ID) (event postledger.ID, err error)
+	All(ctx context.Context, r webhook.Range) (replay postledger.ID, err error)
+	// Test sends an event that is about nothing.
+	Test(ctx context.Context, w *ledger.Webhook) (webhook.Result, error)
 }
 
 // ProfileError names the field of a profile that breaks a rule.

@@ -60,6 +60,11 @@ const (
 	codeSecretsUnreadable Code = "secrets_unreadable"
 	codeJobUnknown        Code = "job_unknown"
 	codeScheduleUnknown   Code = "schedule_unknown"
+	codeWebhookUnknown    Code = "webhook_unknown"
+	codeWebhooksTooMany   Code = "webhooks_too_many"
+	codeWebhookDisabled   Code = "webhook_disabled"
+	codeDeliveryUnknown   Code = "delivery_unknown"
+	codeNotSettled        Code = "delivery_not_settled"
 	codeInternal          Code = "internal"
 )
 
@@ -83,6 +88,8 @@ var table = []Entry{
 	{codeSandboxUnknown, http.StatusNotFound, "The sandbox does not have it", "The sandbox keeps the last messages only, in memory, and does not have this one."},
 	{codeJobUnknown, http.StatusNotFound, "There is no such job", "No job has this id, or it has finished."},
 	{codeScheduleUnknown, http.StatusNotFound, "There is no such schedule", "No schedule has this name."},
+	{codeWebhookUnknown, http.StatusNotFound, "There is no such webhook", "No webhook has this id, or it is another app's: the answer is the same."},
+	{codeDeliveryUnknown, http.StatusNotFound, "There is no such delivery", "No delivery has this id, or it is not of the webhook's app: the answer is the same."},
 	{codeMethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here", "The path exists with other methods; the Allow header lists them."},
 	{codeRequestTimeout, http.StatusRequestTimeout, "The request came too slowly", "The body stopped coming for too long."},
 	{codeAppExists, http.StatusConflict, "An app has this name", "Names of apps are unique; the name of a removed app is free."},
@@ -93,8 +100,11 @@ var table = []Entry{
 	{codeProfileExists, http.StatusConflict, "A profile has this name", "Names of profiles are unique; the name of a removed profile is free."},
 	{codeProfileIsDefault, http.StatusConflict, "The profile is the default one", "The default profile can be neither removed nor made an ordinary one: make another the default first."},
 	{codeProfileRemoved, http.StatusConflict, "The profile was removed", "A removed profile sends nothing and cannot be changed."},
-	{codeRevisionConflict, http.StatusConflict, "It has changed", "Someone changed the profile or audience since the revision that the request names: read it again."},
-	{codeSecretsUnreadable, http.StatusConflict, "The profile's credentials cannot be read", "They were sealed with a key that this server does not have, or for another host: give them again."},
+	{codeRevisionConflict, http.StatusConflict, "It has changed", "Someone changed the profile, audience or webhook since the revision that the request names: read it again."},
+	{codeSecretsUnreadable, http.StatusConflict, "The credentials cannot be read", "They were sealed with a key that this server does not have, or for another host: give a profile's again, rotate a webhook's secret."},
+	{codeWebhooksTooMany, http.StatusConflict, "The app has too many webhooks", "An app may have 16: each is told of every delivery."},
+	{codeWebhookDisabled, http.StatusConflict, "The webhook is disabled", "Nothing is sent to it: enable it first."},
+	{codeNotSettled, http.StatusConflict, "The delivery has not settled", "It waits or is being sent, which no webhook is told of."},
 	{Code(accept.CodeBacklog), http.StatusConflict, "Too much waits for this profile", "Batches only: more deliveries wait than the profile's pace sends in 24 hours."},
 	{Code(accept.CodeInProgress), http.StatusConflict, "This request is being written", "Another process is writing a request with the same idempotency key: come again after Retry-After."},
 	{Code(accept.CodeNotResendable), http.StatusConflict, "Nothing can be sent again", "No delivery of the message has failed, or none of those that were named can be sent again."},

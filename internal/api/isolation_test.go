@@ -15,6 +15,8 @@ import (
 // guard is what a route demands of a key, and how it is asked for an id.
 type guard struct {
 	app, operator postledger.Scope
+	// also is a second scope that an app's key needs.
+	also postledger.Scope
 	// query and body have {id} for the id under test.
 	query string
 	body  string
@@ -80,6 +82,17 @@ var guards = map[string]guard{
 	"PUT /v1/audiences/{audience}":             {app: send, operator: admin, body: saveAudience, unknown: "app_unknown"},
 	"DELETE /v1/audiences/{audience}":          {app: send, operator: admin, query: "?app={app}", unknown: "app_unknown"},
 	"POST /v1/audiences/preview":               {app: read, operator: admin, body: `{"app":"{app}","audience":"{audience}"}`, unknown: "app_unknown"},
+	"GET /v1/webhooks":                         {app: read, operator: admin, query: "?app={app}", unknown: "app_unknown"},
+	"POST /v1/webhooks":                        {app: send, also: read, operator: admin, body: `{"app":"{app}","url":"http://127.0.0.1:9/","states":["sent"]}`, unknown: "app_unknown"},
+	"GET /v1/webhooks/{webhook}":               {app: read, operator: admin, unknown: "webhook_unknown"},
+	"PUT /v1/webhooks/{webhook}":               {app: send, also: read, operator: admin, body: `{"revision":1,"url":"http://127.0.0.1:9/","states":["sent"]}`, unknown: "webhook_unknown"},
+	"DELETE /v1/webhooks/{webhook}":            {app: send, also: read, operator: admin, unknown: "webhook_unknown"},
+	"POST /v1/webhooks/{webhook}/rotate":       {app: send, also: read, operator: admin, body: `{}`, unknown: "webhook_unknown"},
+	"POST /v1/webhooks/{webhook}/enable":       {app: send, also: read, operator: admin, unknown: "webhook_unknown"},
+	"POST /v1/webhooks/{webhook}/disable":      {app: send, also: read, operator: admin, body: `{"reason":"x"}`, unknown: "webhook_unknown"},
+	"GET /v1/webhooks/{webhook}/attempts":      {app: read, operator: admin, unknown: "webhook_unknown"},
+	"POST /v1/webhooks/{webhook}/replay":       {app: send, also: read, operator: admin, body: `{"since":"2026-01-01T00:00:00Z"}`, unknown: "webhook_unknown"},
+	"POST /v1/webhooks/{webhook}/test":         {app: send, also: read, operator: admin, unknown: "webhook_unknown"},
 	"GET /v1/settings/retention":               {operator: admin, without: true},
 	"PUT /v1/settings/retention":               {operator: admin, body: `{}`, without: true},
 	"GET /v1/audit":                            {operator: audit, query: "?app={app}", hides: true},
@@ -167,11 +180,11 @@ func newIntruders(w *world) *intruders {
 	x.real = map[string]string{
 		"audience": saved.text("id"),
 		"id":       message, "batch": b.text("batch_id"), "envelope": v.text("deliveries", 0, "envelope_id"),
-		"app": w.app.ID.String(), "profile": w.profile.Name, "key": spare.String(),
+		"app": w.app.ID.String(), "profile": w.profile.Name, "key": spare.String(), "webhook": w.newWebhook(w.app.ID, "http://127.0.0.1:9/").ID.String(),
 	}
 	x.fake = map[string]string{
 		"audience": other(),
-		"id":       other(), "batch": other(), "envelope": other(), "app": other(), "profile": "nobody", "key": other(),
+		"id":       other(), "batch": other(), "envelope": other(), "app": other(), "profile": "nobody", "key": other(), "webhook": other(),
 	}
 	return x
 }
@@ -234,6 +247,9 @@ func (x *intruders) try(t *testing.T, op string, g guard) {
 		if kind.scope != "" {
 			tokens = []string{x.small[kind.scope]}
 		}
+		if kind.scope == g.app && g.also != "" {
+			tokens = append(tokens, x.small[g.also])
+		}
 		for _, token := range tokens {
 			a, b := x.ask(op, g, token, x.real).refused("forbidden"), x.ask(op, g, token, x.fake)
 			same(t, "too small a scope", a, b)
@@ -288,6 +304,10 @@ func TestTheOwnerSeesIt(t *testing.T) {
 	for op, g := range guards {
 		if g.app == "" || g.without || strings.Contains(op, "sandbox/") || strings.Contains(op, "resend") || strings.HasPrefix(op, "DELETE") {
 			continue
+		}
+		if strings.Contains(op, "{webhook}") {
+			// What was done to one is not undone for the next.
+			x.real["webhook"] = w.newWebhook(w.app.ID, "http://127.0.0.1:9/").ID.String()
 		}
 		a := x.ask(op, g, full, x.real)
 		if a.status >= 300 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postledger/postledger/internal/accept"
 	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/webhook"
 	"github.com/postledger/postledger/jobs"
 )
 
@@ -58,6 +59,12 @@ var sentinels = []struct {
 	{ledger.ErrAudienceLimit, codeAudienceLimit},
 	{jobs.ErrUnknownJob, codeJobUnknown},
 	{jobs.ErrUnknownSchedule, codeScheduleUnknown},
+	{ledger.ErrWebhookUnknown, codeWebhookUnknown},
+	{ledger.ErrWebhooksTooMany, codeWebhooksTooMany},
+	{webhook.ErrDeliveryUnknown, codeDeliveryUnknown},
+	{webhook.ErrNotSettled, codeNotSettled},
+	{webhook.ErrSealed, codeSecretsUnreadable},
+	{jobs.ErrOverloaded, codeOverloaded},
 }
 
 func ledgerProblem(err error) *Problem {

@@ -18,6 +18,7 @@ const (
 	tagMessages       = "Messages"
 	tagDeliveries     = "Deliveries"
 	tagAudiences      = "Audiences"
+	tagWebhooks       = "Webhooks"
 	tagAdministration = "Administration"
 	tagJobs           = "Background jobs"
 	tagServer         = "Server"
@@ -28,6 +29,7 @@ func tags() []*huma.Tag {
 		{Name: tagMessages, Description: "Send messages and see what became of them."},
 		{Name: tagDeliveries, Description: "One row for each recipient: find, cancel, resolve, count."},
 		{Name: tagAudiences, Description: "Saved lenses that yield recipients: check, count and see whom one would reach."},
+		{Name: tagWebhooks, Description: "Endpoints that apps are told of their deliveries at."},
 		{Name: tagAdministration, Description: "Apps, API keys, profiles, grants, suppressions, settings and the audit trail."},
 		{Name: tagJobs, Description: "Work that follows from mail and the clock, for operators. No mail waits for it."},
 		{Name: tagServer, Description: "This document, and whether the server works. No key is needed."},

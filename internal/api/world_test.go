@@ -29,6 +29,7 @@ import (
 	"github.com/postledger/postledger/internal/testserver"
 	"github.com/postledger/postledger/internal/transport"
 	"github.com/postledger/postledger/internal/transport/sandbox"
+	"github.com/postledger/postledger/internal/webhook"
 	"github.com/postledger/postledger/jobs"
 )
 
@@ -57,6 +58,9 @@ type world struct {
 	mu      sync.Mutex
 	woke    []ledger.ClaimKey
 	changed int
+	jobs    []jobs.Job
+
+	desk *webhook.Desk
 }
 
 // logBuffer takes the log of several goroutines.
@@ -152,6 +156,7 @@ func newWorld(t *testing.T, url string, change ...func(*api.Config)) *world {
 			t.Log(w.log.String())
 		}
 	})
+	w.furnishDesk(ring, log)
 	w.factory = hop.New(ring, w.kept, log)
 	wake := func(keys []ledger.ClaimKey) {
 		w.mu.Lock()
@@ -166,7 +171,7 @@ func newWorld(t *testing.T, url string, change ...func(*api.Config)) *world {
 			Ledger: w.ledger, Blobs: w.blobs, Backlog: accept.NewEstimate(w.ledger, nil), Wake: wake, Log: log,
 			Capabilities: func(*postledger.Profile) transport.Capabilities { return w.kept.Capabilities() },
 		}),
-		Operator: settle.NewOperator(w.ledger, wake), Waiter: w.waiters, Profiles: profiles{w}, Sandbox: w.kept, Readiness: ready{w},
+		Operator: settle.NewOperator(w.ledger, wake), Waiter: w.waiters, Profiles: profiles{w}, Webhooks: w.desk, Sandbox: w.kept, Readiness: ready{w},
 		Audiences: w.audiences(log), Jobs: w.queue(log),
 		Changed: func() {
 			w.mu.Lock()

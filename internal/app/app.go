@@ -21,6 +21,8 @@ import (
 	"github.com/postledger/postledger/internal/audience"
 	"github.com/postledger/postledger/internal/deliver"
 	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/secret"
+	"github.com/postledger/postledger/internal/webhook"
 )
 
 // Options are what a process is started with beside its configuration.
@@ -52,10 +54,13 @@ type App struct {
 	audiences *audience.Service
 	keeper    *upkeep.Keeper
 	queue     *queue.Queue
-	api       http.Handler
-	ready     *readiness
-	public    *listener
-	admin     *listener
+	// ring are the encryption keys.
+	ring     *secret.Keyring
+	webhooks *webhook.Desk
+	api      http.Handler
+	ready    *readiness
+	public   *listener
+	admin    *listener
 
 	refusals refusals
 	// failure is why the worker must not go on, once failed is closed.
@@ -117,6 +122,9 @@ func (a *App) start(ctx context.Context) ([]net.Listener, error) {
 	if err := a.makeSteps(); err != nil {
 		return sockets, err
 	}
+	if err := a.makeWebhooks(ctx, sockets); err != nil {
+		return sockets, err
+	}
 	if err := a.makeQueue(ctx); err != nil {
 		return sockets, err
 	}
@@ -134,6 +142,7 @@ func (a *App) start(ctx context.Context) ([]net.Listener, error) {
 	a.loops.Go(func() { a.keeper.Run(loops) })
 	a.loops.Go(func() { a.sources.Try(loops) })
 	a.loops.Go(func() { a.sampleLoop(loops) })
+	a.loops.Go(func() { a.webhooks.Book.Run(loops) })
 	a.loops.Go(func() { a.watchWorker(loops) })
 	return sockets, nil
 }

@@ -16,6 +16,7 @@ func (a *App) handlers(outbox jobs.Outbox) (*jobs.Registry, error) {
 	registry := jobs.NewRegistry()
 	for _, register := range []func(*jobs.Registry) error{
 		prune{outbox, a.config.Jobs.KeepSetAside, a.log}.register,
+		a.registerWebhooks,
 	} {
 		if err := register(registry); err != nil {
 			return nil, fmt.Errorf("make job queue: %w", err)

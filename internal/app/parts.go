@@ -60,6 +60,7 @@ func (a *App) makeHops(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.ring = ring
 	kept, err := sandbox.New(sandbox.Config{})
 	if err != nil {
 		return fmt.Errorf("make sandbox: %w", err)

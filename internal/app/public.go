@@ -16,7 +16,7 @@ import (
 func (a *App) makeAPI() error {
 	h, err := api.New(api.Config{
 		Ledger: apiLedger{a.ledger, a}, Acceptor: a.accept, Operator: settle.NewOperator(a.ledger, a.worker.Wake),
-		Audiences: a.audiences, Waiter: waiter{a}, Profiles: profiles{a}, Sandbox: a.hops.Kept(), Readiness: a.ready, Jobs: a.queue,
+		Audiences: a.audiences, Waiter: waiter{a}, Profiles: profiles{a}, Webhooks: a.webhooks, Sandbox: a.hops.Kept(), Readiness: a.ready, Jobs: a.queue,
 		Changed: a.worker.Reload, Source: sourceOf(a.config.TrustedProxies),
 		KeyRate: float64(a.config.Limits.KeyRate), KeyBurst: a.config.Limits.KeyBurst,
 		Timeout: a.config.DatabaseTimeout, Log: a.log,

@@ -93,8 +93,11 @@ func (l *Ledger) ChangeWebhook(ctx context.Context, id postledger.ID, audit post
 		}
 		out = w
 		altered, err := change(&w, fromMicros(now))
-		if err != nil || !altered {
-			return errors.Join(err, unless(altered, errUnchanged))
+		switch {
+		case err != nil:
+			return err
+		case !altered:
+			return errUnchanged
 		}
 		w.Revision++
 		w.UpdatedAt = fromMicros(now)
@@ -107,13 +110,6 @@ func (l *Ledger) ChangeWebhook(ctx context.Context, id postledger.ID, audit post
 		return err
 	})
 	return out, err
-}
-
-func unless(ok bool, err error) error {
-	if ok {
-		return nil
-	}
-	return err
 }
 
 // RemoveWebhook removes an endpoint. What waits for it is dropped when its turn

@@ -110,3 +110,19 @@ func (l *Ledger) WebhooksVersion(ctx context.Context) (string, error) {
 	policy, err := l.PolicyVersion(ctx)
 	return own + "." + strconv.FormatInt(policy, 10), err
 }
+
+// WebhookCounts are the endpoints of all apps by how they are.
+type WebhookCounts struct{ Working, Failing, Disabled int64 }
+
+// CountWebhooks counts endpoints.
+func (l *Ledger) CountWebhooks(ctx context.Context) (WebhookCounts, error) {
+	var c WebhookCounts
+	err := l.read().row(ctx, []any{&c.Working, &c.Failing, &c.Disabled}, `SELECT
+			coalesce(sum(CASE WHEN disabled_at IS NULL AND failing_since IS NULL THEN 1 ELSE 0 END), 0),
+			coalesce(sum(CASE WHEN disabled_at IS NULL AND failing_since IS NOT NULL THEN 1 ELSE 0 END), 0),
+			coalesce(sum(CASE WHEN disabled_at IS NOT NULL THEN 1 ELSE 0 END), 0) FROM webhook_endpoints`)
+	if err != nil {
+		return c, fmt.Errorf("count webhooks: %w", err)
+	}
+	return c, nil
+}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -19,6 +20,10 @@ func NewSealer(ring *secret.Keyring) *Sealer { return &Sealer{ring} }
 
 const sealedFor = "webhook"
 
+// ErrSealed: a secret cannot be read with this process's keys, or is not of that row
+// and host.
+var ErrSealed = errors.New("the webhook's secret cannot be read")
+
 // Seal makes a secret's box.
 func (s *Sealer) Seal(key Secret, endpoint postledger.ID, to string) ([]byte, error) {
 	host, err := HostOf(to)
@@ -36,7 +41,7 @@ func (s *Sealer) Open(box []byte, endpoint postledger.ID, to string) (Secret, er
 	}
 	key, err := s.ring.Open(box, sealedFor, endpoint.String(), host)
 	if err != nil {
-		return Secret{}, fmt.Errorf("open webhook secret: %w", err)
+		return Secret{}, fmt.Errorf("%w: %w", ErrSealed, err)
 	}
 	return Secret{key}, nil
 }
@@ -48,7 +53,14 @@ func (s *Sealer) NeedsReseal(box []byte) bool { return s.ring.NeedsReseal(box) }
 func HostOf(to string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("%w: it names no host", ErrBadURL)
+		return "", &URLError{Rule: "it names no host"}
 	}
 	return strings.ToLower(u.Host), nil
+}
+
+// SameHost tells whether two URLs name one host.
+func SameHost(a, b string) bool {
+	x, errX := HostOf(a)
+	y, errY := HostOf(b)
+	return errX == nil && errY == nil && x == y
 }

@@ -16,12 +16,21 @@ const URLMax = 2048
 // ErrBadURL: an endpoint's URL breaks a rule.
 var ErrBadURL = errors.New("bad url")
 
+// URLError is an ErrBadURL that says which rule.
+type URLError struct {
+	Rule  string
+	cause error
+}
+
+func (e *URLError) Error() string   { return ErrBadURL.Error() + ": " + e.Rule }
+func (e *URLError) Unwrap() []error { return []error{ErrBadURL, e.cause} }
+
 // CheckURL says which rule an endpoint's URL breaks, or returns its usual form. An
 // address is looked at, a name is not looked up: what it leads to counts when it
 // is dialed.
 func (g *Guard) CheckURL(text string) (string, error) {
 	refuse := func(why string, args ...any) (string, error) {
-		return "", fmt.Errorf("%w: "+why, append([]any{ErrBadURL}, args...)...)
+		return "", &URLError{Rule: fmt.Sprintf(why, args...)}
 	}
 	if len(text) > URLMax {
 		return refuse("longer than %d bytes", URLMax)
@@ -63,7 +72,7 @@ func (g *Guard) CheckURL(text string) (string, error) {
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := g.Check(netip.AddrPortFrom(ip, port)); err != nil {
-			return refuse("%w", err)
+			return "", &URLError{Rule: err.Error(), cause: err}
 		}
 		return u.String(), nil
 	}

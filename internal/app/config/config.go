@@ -32,6 +32,10 @@ type Config struct {
 	// TrustedProxies are addresses and networks whose X-Forwarded-For is
 	// believed, to tell callers behind them apart.
 	TrustedProxies []netip.Prefix `koanf:"trusted_proxies"`
+	// WebhookNetworks are addresses and networks beside the public ones that
+	// webhooks may go to, on any port. This process's own listeners are never among
+	// them.
+	WebhookNetworks []netip.Prefix `koanf:"webhook_networks"`
 	// EncryptionKey seals profiles' credentials: base64 of 32 bytes, or
 	// file:PATH with one key a line, the current one first.
 	EncryptionKey secret.Value `koanf:"encryption_key"`

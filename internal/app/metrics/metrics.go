@@ -19,6 +19,10 @@ type Metrics struct {
 	httpSeconds, leaseSeconds, sendSeconds, latency         *prometheus.HistogramVec
 	profileUp, profileRate, waiting, oldestDue              *prometheus.GaugeVec
 	journalTaken                                            prometheus.Gauge
+	webhookTries, webhookEvents                             *prometheus.CounterVec
+	webhookSeconds                                          prometheus.Observer
+	webhookDisabled                                         prometheus.Counter
+	webhooks                                                *prometheus.GaugeVec
 	waiters, unconfirmed, workers, retention, sampledAt     prometheus.Gauge
 	logBytes                                                prometheus.Gauge
 	sampleFails                                             prometheus.Counter
@@ -42,6 +46,9 @@ func New(version string, schema int, pool func() sql.DBStats) *Metrics {
 	m.sent, m.settled, m.requeued = m.counters(sent), m.counters(settled), m.counters(requeued)
 	m.httpSeconds, m.leaseSeconds = m.histograms(httpSeconds, buckets()), m.histograms(leaseSeconds, buckets())
 	m.sendSeconds, m.latency = m.histograms(sendSeconds, buckets()), m.histograms(latency, longBuckets())
+	m.webhookTries, m.webhookEvents, m.webhooks = m.counters(webhookTries), m.counters(webhookEvents), m.gauges(webhooks)
+	m.webhookSeconds = m.histograms(webhookSeconds, buckets()).WithLabelValues()
+	m.webhookDisabled = m.counters(webhookDisabled).WithLabelValues()
 	m.profileUp, m.waiting, m.oldestDue = m.gauges(profileUp), m.gauges(waiting), m.gauges(oldestDue)
 	m.profileRate = m.gauges(profileRate)
 	m.waiters, m.unconfirmed, m.workers = m.gauge(waiters), m.gauge(unconfirmed), m.gauge(workers)

@@ -53,6 +53,9 @@ func exercised(t *testing.T) *metrics.Metrics {
 	m.Waits()()
 	m.RetentionLag(time.Minute)
 	jobsOf(m)
+	m.WebhookTried("refused", time.Second)
+	m.WebhookEnded("delivered")
+	m.WebhookDisabled()
 	if err := m.Sample(context.Background(), world{}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +99,17 @@ func (world) Profiles(context.Context) ([]postledger.Profile, error) {
 	return []postledger.Profile{{ID: postledger.ID{1}, Name: "main"}, {ID: postledger.ID{2}, Name: "gone", RemovedAt: time.Now()}}, nil
 }
 
+func (world) CountWebhooks(context.Context) (ledger.WebhookCounts, error) {
+	return ledger.WebhookCounts{Working: 5, Failing: 2, Disabled: 1}, nil
+}
+
 func TestValues(t *testing.T) {
 	got := scrape(t, exercised(t))
 	for _, want := range []string{
+		`postledger_webhook_tries_total{verdict="refused"} 1`,
+		`postledger_webhook_events_total{end="delivered"} 1`,
+		`postledger_webhooks_disabled_total 1`,
+		`postledger_webhooks{state="failing"} 2`,
 		`postledger_build_info{schema="1",version="v1.2.3"} 1`,
 		`postledger_accepted_deliveries_total{profile="main"} 3`,
 		`postledger_leased_deliveries_total{lane="bulk"} 2`,

@@ -33,6 +33,12 @@ var (
 	requeued = metric{"postledger_requeued_total", "counter", []string{"profile", "reason"}, "Deliveries that wait again after a lease: deferred ones are retries, the others were not charged."}
 	latency  = metric{"postledger_delivery_seconds", "histogram", []string{"lane"}, "Time from acceptance to the next hop's responsibility, for deliveries that were sent."}
 
+	webhookTries    = metric{"postledger_webhook_tries_total", "counter", []string{"verdict"}, "Tries to tell an endpoint of a delivery: delivered, throttled (429, 502, 503, 504), refused (any other answer), gone (410), unreachable, or forbidden (an address that webhooks do not go to)."}
+	webhookSeconds  = metric{"postledger_webhook_try_seconds", "histogram", nil, "Time of one such try."}
+	webhookEvents   = metric{"postledger_webhook_events_total", "counter", []string{"end"}, "Events that are not tried again: delivered, exhausted (the last try failed), or dropped (the endpoint was disabled or removed, or the delivery is not kept any more)."}
+	webhookDisabled = metric{"postledger_webhooks_disabled_total", "counter", nil, "Endpoints that this process disabled by itself: nothing had succeeded for 21 hours, or they said that they are gone."}
+	webhooks        = metric{"postledger_webhooks", "gauge", []string{"state"}, "Endpoints: working, failing (no try has succeeded for a while), or disabled."}
+
 	profileUp = metric{"postledger_profile_up", "gauge", []string{"profile", "state"}, "1 for the state a profile's next hop is in: up, down or paused."}
 
 	profileRate = metric{"postledger_profile_rate", "gauge", []string{"profile"}, "Recipients a minute that this process may send now: its share of the profile's pace, less what a throttling hop took away; 0 is no bound."}
@@ -76,7 +82,7 @@ var (
 func all() []metric {
 	return []metric{
 		buildInfo, httpRequests, httpSeconds, waiters, accepted, leased, leaseSeconds, sent, sendSeconds,
-		settled, requeued, latency, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, logBytes, sampleFails, sampledAt,
+		settled, requeued, latency, webhookTries, webhookSeconds, webhookEvents, webhookDisabled, webhooks, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, logBytes, sampleFails, sampledAt,
 		dbOpen, dbMax, dbWaits, dbWaitSeconds,
 		jobsEnqueued, jobsSpilled, jobsUnreached, jobsDrained, jobsRefused, jobsRecovered, jobRuns, jobRunSeconds, jobWaitSeconds,
 		hotJobs, hotJobBytes, jobOverflow, jobBacklog, jobOldest,

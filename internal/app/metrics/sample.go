@@ -15,6 +15,7 @@ type Ledger interface {
 	Unconfirmed(ctx context.Context, after postledger.ID, limit int) ([]postledger.ID, error)
 	Workers(ctx context.Context) ([]ledger.Worker, error)
 	Profiles(ctx context.Context) ([]postledger.Profile, error)
+	CountWebhooks(ctx context.Context) (ledger.WebhookCounts, error)
 }
 
 // countLimit is how far deliveries are counted.
@@ -54,6 +55,11 @@ func (m *Metrics) sample(ctx context.Context, l Ledger) error {
 	if err != nil {
 		return err
 	}
+	hooks, err := l.CountWebhooks(ctx)
+	if err != nil {
+		return err
+	}
+	m.countWebhooks(hooks)
 	for lane, d := range late {
 		m.oldestDue.WithLabelValues(string(lane)).Set(d.Seconds())
 	}

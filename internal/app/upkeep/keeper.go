@@ -20,6 +20,7 @@ type Ledger interface {
 	PurgeContent(ctx context.Context, before time.Time, after postledger.ID, limit int) (ledger.Purged, error)
 	PurgeRecords(ctx context.Context, before time.Time, after postledger.ID, limit int) (ledger.Purged, error)
 	PurgeKeys(ctx context.Context, before time.Time, after ledger.KeyMark, limit int) (removed int, next ledger.KeyMark, done bool, err error)
+	PurgeWebhookAttempts(ctx context.Context, before time.Time, limit int) (int, error)
 	PurgeAudit(ctx context.Context, before time.Time, limit int) (int, error)
 	TrashBlobs(ctx context.Context, keys []string, due time.Time) error
 	TrashDue(ctx context.Context, limit int) ([]string, error)
@@ -46,6 +47,7 @@ type Summary struct {
 	Deliveries      int `json:"deliveries"`
 	Keys            int `json:"keys"`
 	Audit           int `json:"audit"`
+	Attempts        int `json:"webhook_attempts"`
 	Blobs           int `json:"blobs"`
 	Orphans         int `json:"orphans"`
 	Uploads         int `json:"uploads"`
@@ -73,6 +75,7 @@ func (k *Keeper) Pass(ctx context.Context) (Summary, error) {
 		func() error { return k.records(ctx, before(r.RecordDays), &s) },
 		func() error { return k.keys(ctx, before(r.KeyDays), &s) },
 		func() error { return k.audit(ctx, before(r.AuditDays), &s) },
+		func() error { return k.attempts(ctx, before(attemptDays), &s) },
 		func() error { return k.orphans(ctx, now, &s) },
 		func() error { return k.trash(ctx, &s) },
 		func() error { return k.uploads(ctx, now, &s) },
@@ -141,6 +144,22 @@ func (k *Keeper) audit(ctx context.Context, before time.Time, s *Summary) error 
 			return err
 		}
 		s.Audit += n
+		if n < step {
+			return nil
+		}
+	}
+}
+
+// attemptDays is how long the tries of webhooks are kept.
+const attemptDays = 30
+
+func (k *Keeper) attempts(ctx context.Context, before time.Time, s *Summary) error {
+	for {
+		n, err := k.Ledger.PurgeWebhookAttempts(ctx, before, step)
+		if err != nil {
+			return err
+		}
+		s.Attempts += n
 		if n < step {
 			return nil
 		}
@@ -231,7 +250,7 @@ func (k *Keeper) Run(ctx context.Context) {
 			k.Log.Error("retention failed and will be repeated", slog.Any("error", err))
 		case s != Summary{KeptOpen: s.KeptOpen, KeptUnconfirmed: s.KeptUnconfirmed}:
 			k.Log.Info("retention", slog.Int("contents", s.Contents), slog.Int("messages", s.Messages),
-				slog.Int("deliveries", s.Deliveries), slog.Int("keys", s.Keys), slog.Int("audit", s.Audit),
+				slog.Int("deliveries", s.Deliveries), slog.Int("keys", s.Keys), slog.Int("audit", s.Audit), slog.Int("webhook_attempts", s.Attempts),
 				slog.Int("blobs", s.Blobs), slog.Int("orphans", s.Orphans), slog.Int("uploads", s.Uploads))
 		}
 		select {

@@ -101,8 +101,10 @@ func webhookEndpoints(t *testing.T, open Opener) {
 		return false, nil
 	})
 	must(t, err)
-	_, err = w.ChangeWebhook(ctx, h.ID, w.did("webhook.change"), func(*ledger.Webhook, time.Time) (bool, error) { return true, refused })
-	wantErr(t, err, refused)
+	for _, altered := range []bool{true, false} {
+		_, err = w.ChangeWebhook(ctx, h.ID, w.did("webhook.change"), func(*ledger.Webhook, time.Time) (bool, error) { return altered, refused })
+		wantErr(t, err, refused)
+	}
 	_, err = w.ChangeWebhook(ctx, w.NewID(), w.did("webhook.change"), func(*ledger.Webhook, time.Time) (bool, error) { return true, nil })
 	wantErr(t, err, ledger.ErrWebhookUnknown)
 	if again, err := w.Webhook(ctx, h.ID); err != nil || again.URL != read.URL || version() != before || lines() != n {
