@@ -93,6 +93,16 @@ var guards = map[string]guard{
 	"GET /v1/webhooks/{webhook}/attempts":      {app: read, operator: admin, unknown: "webhook_unknown"},
 	"POST /v1/webhooks/{webhook}/replay":       {app: send, also: read, operator: admin, body: `{"since":"2026-01-01T00:00:00Z"}`, unknown: "webhook_unknown"},
 	"POST /v1/webhooks/{webhook}/test":         {app: send, also: read, operator: admin, unknown: "webhook_unknown"},
+	"GET /v1/jobs":                             {operator: admin, without: true},
+	"GET /v1/jobs/queue":                       {operator: admin, without: true},
+	"GET /v1/jobs/{id}":                        {operator: admin, unknown: "job_unknown"},
+	"POST /v1/jobs/retry":                      {operator: admin, body: `{"ids":["{id}"]}`, hides: true},
+	"POST /v1/jobs/release":                    {operator: admin, body: `{"ids":["{id}"]}`, hides: true},
+	"POST /v1/jobs/quarantine":                 {operator: admin, body: `{"ids":["{id}"],"reason":"x"}`, hides: true},
+	"GET /v1/jobs/schedules":                   {operator: admin, without: true},
+	"POST /v1/jobs/schedules/{name}/enable":    {operator: admin, unknown: "schedule_unknown"},
+	"POST /v1/jobs/schedules/{name}/disable":   {operator: admin, unknown: "schedule_unknown"},
+	"POST /v1/jobs/schedules/{name}/run":       {operator: admin, unknown: "schedule_unknown"},
 	"GET /v1/settings/retention":               {operator: admin, without: true},
 	"PUT /v1/settings/retention":               {operator: admin, body: `{}`, without: true},
 	"GET /v1/audit":                            {operator: audit, query: "?app={app}", hides: true},
@@ -178,13 +188,13 @@ func newIntruders(w *world) *intruders {
 	other := func() string { return w.ledger.NewID().String() }
 	saved := w.call("PUT", "/v1/audiences/norwegians", w.send, strings.ReplaceAll(strings.ReplaceAll(saveAudience, "{app}", w.app.ID.String()), `"revision":1`, `"revision":0`)).want(http.StatusOK)
 	x.real = map[string]string{
-		"audience": saved.text("id"),
-		"id":       message, "batch": b.text("batch_id"), "envelope": v.text("deliveries", 0, "envelope_id"),
+		"audience": saved.text("id"), "name": "nightly",
+		"id": message, "batch": b.text("batch_id"), "envelope": v.text("deliveries", 0, "envelope_id"),
 		"app": w.app.ID.String(), "profile": w.profile.Name, "key": spare.String(), "webhook": w.newWebhook(w.app.ID, "http://127.0.0.1:9/").ID.String(),
 	}
 	x.fake = map[string]string{
-		"audience": other(),
-		"id":       other(), "batch": other(), "envelope": other(), "app": other(), "profile": "nobody", "key": other(), "webhook": other(),
+		"audience": other(), "name": "weekly",
+		"id": other(), "batch": other(), "envelope": other(), "app": other(), "profile": "nobody", "key": other(), "webhook": other(),
 	}
 	return x
 }
