@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // slots counts what a worker may run at a time. Slow jobs use a part of them, so a
@@ -36,6 +37,17 @@ func (s *slots) free(ctx context.Context) (most, slow int, ok bool) {
 		case <-s.freed:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// await waits until a slot becomes free, at most for a time.
+func (s *slots) await(ctx context.Context, most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-s.freed:
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

@@ -174,9 +174,14 @@ func within(done <-chan struct{}, patience time.Duration) bool {
 	}
 }
 
-// takeWait bounds one Take: how long a freed slow slot, or the wish to stop, may
-// wait for it.
-const takeWait = 100 * time.Millisecond
+const (
+	// takeWait bounds one Take: how long the wish to stop may wait for it.
+	takeWait = 100 * time.Millisecond
+	// fullWait is how often a worker whose slow slots are all in use looks for fast
+	// jobs. It waits here and not in Take, which knows nothing of a slow slot that
+	// becomes free.
+	fullWait = 25 * time.Millisecond
+)
 
 func (w *Worker) takeUntil(ctx, jobsCtx context.Context, running *sync.WaitGroup) {
 	pause := time.Duration(0)
@@ -185,7 +190,11 @@ func (w *Worker) takeUntil(ctx, jobsCtx context.Context, running *sync.WaitGroup
 		if !ok {
 			return
 		}
-		held, err := w.hot.Take(ctx, Take{Worker: w.o.Name, Max: most, MaxSlow: slow, Lease: w.o.Lease, Wait: takeWait})
+		wait := takeWait
+		if slow == 0 {
+			wait = 0
+		}
+		held, err := w.hot.Take(ctx, Take{Worker: w.o.Name, Max: most, MaxSlow: slow, Lease: w.o.Lease, Wait: wait})
 		if err != nil {
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
 			w.o.Log.Warn("take jobs", slog.Any("error", err))
@@ -195,6 +204,10 @@ func (w *Worker) takeUntil(ctx, jobsCtx context.Context, running *sync.WaitGroup
 			continue
 		}
 		pause = 0
+		if len(held) == 0 && slow == 0 {
+			w.slots.await(ctx, fullWait)
+			continue
+		}
 		for _, h := range held {
 			w.slots.use(h.Lane)
 			r := w.held.add(jobsCtx, h, w.registry.handlers[h.Handler])

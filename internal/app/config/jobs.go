@@ -55,7 +55,7 @@ const (
 func defaultJobs() Jobs {
 	return Jobs{
 		Driver: MemoryDriver, HotMaxJobs: jobs.DefaultHotJobs, HotMaxBytes: jobs.DefaultHotBytes, GroupShare: jobs.DefaultGroupShare,
-		Slots: 10, SlowPercent: 50, Connections: 5, KeepSetAside: 30 * 24 * time.Hour,
+		Slots: 64, SlowPercent: 50, Connections: 5, KeepSetAside: 30 * 24 * time.Hour,
 	}
 }
 
