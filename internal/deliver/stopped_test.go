@@ -31,8 +31,9 @@ func TestAProcessStoppedTooLong(t *testing.T) {
 		{name: "settle about to be sent", stopAt: "settle_before", fence: 1},
 	} {
 		for _, machine := range []string{"same machine", "another machine"} {
+			// One after the other: each has three processes, whose bounds on silence are
+			// a second, and 36 of them keep one another silent for longer.
 			t.Run(c.name+"/"+machine, func(t *testing.T) {
-				t.Parallel()
 				database := postgres(t)
 				var victim *child
 				ready := make(chan struct{})
