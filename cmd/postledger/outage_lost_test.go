@@ -24,12 +24,19 @@ func TestSilentBesideAnother(t *testing.T) {
 	for name, sameMachine := range map[string]bool{"same machine": true, "another machine": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			silentBesideAnother(t, sameMachine)
+			// A busy machine can keep the one from its heartbeat before it is cut off.
+			for range 3 {
+				if silentBesideAnother(t, sameMachine) {
+					return
+				}
+			}
+			t.Error("it held no lease when it fell silent: the test has shown nothing")
 		})
 	}
 }
 
-func silentBesideAnother(t *testing.T, sameMachine bool) {
+// silentBesideAnother is false when nothing was leased at that moment.
+func silentBesideAnother(t *testing.T, sameMachine bool) bool {
 	const messages = 400
 	r := newRelay(t, sink.Config{LateEvery: 1, Late: 50 * time.Millisecond})
 	p := onPostgres(t, shortOutage().set...)
@@ -56,7 +63,7 @@ func silentBesideAnother(t *testing.T, sameMachine bool) {
 	c2 := s2.client(t, app)
 	n := until(t, c2, "the one is lost, and the other has sent the rest", settled)
 	if n[postledger.StatusUnconfirmed] == 0 {
-		t.Error("it held no lease when it fell silent: the test has shown nothing")
+		return false
 	}
 	if (&outage{t: t, server: s1}).ready() {
 		t.Error("it is ready, and has no database")
@@ -92,6 +99,7 @@ func silentBesideAnother(t *testing.T, sameMachine bool) {
 		t.Errorf("exit code %d: %s", code, lastOf(s2.logged(), 4000))
 	}
 	books(t, p)
+	return true
 }
 
 // behindProxy is the same place, with a proxy between it and its database.
