@@ -41,10 +41,13 @@ type Ledger struct {
 	dialect dialect
 	db      *sql.DB // PostgreSQL: the pool. SQLite: readers.
 	beats   *sql.DB // PostgreSQL only: the heartbeat's connection
-	groups  *sql.DB // PostgreSQL only: the accepts' connection, or db
-	writer  *writer // SQLite only: the one goroutine that writes.
-	accepts *acceptBatcher
-	seen    claimsSeen // PostgreSQL only
+	// beatShared says that the next heartbeat goes by db: the last by beats failed,
+	// and a new connection can take longer than a heartbeat may.
+	beatShared atomic.Bool
+	groups     *sql.DB // PostgreSQL only: the accepts' connection, or db
+	writer     *writer // SQLite only: the one goroutine that writes.
+	accepts    *acceptBatcher
+	seen       claimsSeen // PostgreSQL only
 	// snapshots, on PostgreSQL, has a place for each that may be read at once: at
 	// most half of the connections are taken by what people look at, and by
 	// books, however slow; leases, settles and accepts have the others.

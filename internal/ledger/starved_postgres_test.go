@@ -90,6 +90,57 @@ func TestSlowQueriesStarveNoHeartbeat(t *testing.T) {
 	}
 }
 
+// A heartbeat's own connection that is gone, and cannot be made anew, does not
+// silence the worker while another is there: the next heartbeat goes by that.
+func TestAHeartbeatHasTwoWays(t *testing.T) {
+	t.Parallel()
+	url := testserver.Postgres(t)
+	w := ledgertest.NewWorld(t, func(t *testing.T) *ledger.Ledger { return openWith(t, url, 6) })
+	beat := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := w.Heartbeat(ctx, w.Worker.ID, ledger.Counts{})
+		return err
+	}
+	if err := beat(); err != nil {
+		t.Fatal(err)
+	}
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := config.Database
+	config.Database = "postgres"
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	admit := func(yes string) {
+		t.Helper()
+		if _, err := conn.Exec(context.Background(), `ALTER DATABASE `+pgx.Identifier{database}.Sanitize()+` ALLOW_CONNECTIONS `+yes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admit("false")
+	defer admit("true")
+	var gone bool
+	if err := conn.QueryRow(t.Context(), `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+		WHERE datname = $1 ORDER BY state_change DESC LIMIT 1`, database).Scan(&gone); err != nil || !gone {
+		t.Fatalf("end the heartbeat's connection, the last that was used: %v, %v", gone, err)
+	}
+	failed := 0
+	for range 4 {
+		if err := beat(); err != nil {
+			failed++
+			t.Log(err)
+		}
+	}
+	if failed > 1 {
+		t.Errorf("%d of 4 heartbeats failed", failed)
+	}
+}
+
 // openWith is open with so many connections.
 func openWith(t *testing.T, url string, connections int) *ledger.Ledger {
 	t.Helper()

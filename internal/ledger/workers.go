@@ -105,10 +105,17 @@ func (l *Ledger) Heartbeat(ctx context.Context, worker postledger.ID, last Count
 		return err
 	}
 	var err error
-	if l.beats != nil {
-		err = l.inPostgresTx(ctx, l.beats, fn)
-	} else {
+	if l.beats == nil {
 		err = l.write(ctx, fn)
+	} else {
+		shared := l.beatShared.Load()
+		pool := l.beats
+		if shared {
+			pool = l.db
+		}
+		if err = l.inPostgresTx(ctx, pool, fn); err != nil {
+			l.beatShared.Store(!shared)
+		}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write heartbeat: %w", err)
