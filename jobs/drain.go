@@ -159,7 +159,7 @@ var errLeaseGone = errors.New("another process drains")
 type pass struct {
 	*Drain
 	epoch     string
-	renewed   time.Time // of the lease
+	own       lease
 	beaten    time.Time
 	swept     time.Time
 	watched   time.Time
@@ -168,28 +168,23 @@ type pass struct {
 	fruitless int             // passes in a row that moved nothing
 }
 
-func newPass(d *Drain) *pass { return &pass{Drain: d, cursor: map[Lane]string{}} }
+func newPass(d *Drain) *pass {
+	return &pass{
+		Drain: d, cursor: map[Lane]string{},
+		own: lease{outbox: d.outbox, name: DrainLease, owner: d.config.Owner, life: d.config.LeaseLife},
+	}
+}
 
 // holds tells whether the lease is this drain's, and renews it in time.
 func (p *pass) holds(ctx context.Context) (bool, error) {
-	if !p.renewed.IsZero() && time.Since(p.renewed) < p.config.LeaseLife/3 {
-		return true, nil
-	}
-	return p.lease(ctx)
-}
-
-func (p *pass) lease(ctx context.Context) (bool, error) {
-	_, holds, err := p.outbox.AcquireLease(ctx, DrainLease, p.config.Owner, p.config.LeaseLife)
+	holds, err := p.own.holds(ctx)
 	if err != nil {
 		return false, fmt.Errorf("acquire the drain's lease: %w", err)
 	}
 	if !holds {
-		// What another does meanwhile is not known.
-		p.epoch, p.renewed = "", time.Time{}
-		return false, nil
+		p.epoch = "" // what another does meanwhile is not known
 	}
-	p.renewed = time.Now()
-	return true, nil
+	return holds, nil
 }
 
 // tend renews what must live through a long pass.

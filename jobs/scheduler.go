@@ -31,6 +31,7 @@ type Scheduler struct {
 	hot    Hot
 	outbox Outbox
 	config SchedulerConfig
+	own    lease // Run's
 }
 
 // NewScheduler makes a scheduler; Run runs it.
@@ -43,7 +44,10 @@ func NewScheduler(hot Hot, outbox Outbox, config SchedulerConfig) *Scheduler {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Scheduler{hot: hot, outbox: outbox, config: config}
+	return &Scheduler{
+		hot: hot, outbox: outbox, config: config,
+		own: lease{outbox: outbox, name: SchedulesLease, owner: config.Owner, life: config.LeaseLife},
+	}
 }
 
 // Run looks for due schedules until ctx ends. What fails is logged and tried
@@ -72,7 +76,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 const schedulePage = 100
 
 func (s *Scheduler) look(ctx context.Context) error {
-	_, holds, err := s.outbox.AcquireLease(ctx, SchedulesLease, s.config.Owner, s.config.LeaseLife)
+	holds, err := s.own.holds(ctx)
 	if err != nil || !holds {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,5 +120,41 @@ func TestSchedulesAreSavedAndSwitched(t *testing.T) {
 		if err := s.Save(t.Context(), bad); !errors.Is(err, jobs.ErrBadJob) {
 			t.Errorf("%+v: %v", bad, err)
 		}
+	}
+}
+
+// counted counts what a scheduler asks its outbox.
+type counted struct {
+	jobs.Outbox
+	leases, looks atomic.Int64
+	enough        chan struct{}
+}
+
+func (c *counted) AcquireLease(ctx context.Context, name, owner string, life time.Duration) (int64, bool, error) {
+	c.leases.Add(1)
+	return c.Outbox.AcquireLease(ctx, name, owner, life)
+}
+
+func (c *counted) DueSchedules(ctx context.Context, limit int) ([]jobs.Schedule, error) {
+	if c.looks.Add(1) == 20 {
+		close(c.enough)
+	}
+	return c.Outbox.DueSchedules(ctx, limit)
+}
+
+// A look at the clock writes nothing: its lease is renewed in a third of its life.
+func TestASchedulerThatIdlesWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := newDrainBench(t, jobs.Limits{})
+	box := &counted{Outbox: b.outbox, enough: make(chan struct{})}
+	s := jobs.NewScheduler(b.hot, box, jobs.SchedulerConfig{Owner: "one", Tick: 5 * time.Millisecond, LeaseLife: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.Run(ctx) }()
+	<-box.enough
+	cancel()
+	<-done
+	if n := box.leases.Load(); n != 1 {
+		t.Errorf("%d leases for %d looks", n, box.looks.Load())
 	}
 }
