@@ -199,7 +199,7 @@ func (c *keysLsCmd) Run(e *env) error {
 			case !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(time.Now()):
 				state = "expired"
 			}
-			rows[i] = []string{k.ID.String(), k.Name, "…" + k.Hint, joinScopes(k.Scopes, ","), moment(k.CreatedAt), moment(k.ExpiresAt), state}
+			rows[i] = []string{k.ID.String(), k.Name, "…" + k.Hint, joined(k.Scopes, ","), moment(k.CreatedAt), moment(k.ExpiresAt), state}
 		}
 		return table(e.stdout, "ID NAME KEY SCOPES CREATED EXPIRES STATE", rows)
 	})
@@ -224,9 +224,9 @@ func keysJSON(keys []postledger.APIKey) []keyJSON {
 	return out
 }
 
-func joinScopes(scopes []postledger.Scope, sep string) string {
-	texts := make([]string, len(scopes))
-	for i, s := range scopes {
+func joined[S ~string](list []S, sep string) string {
+	texts := make([]string, len(list))
+	for i, s := range list {
 		texts[i] = string(s)
 	}
 	return strings.Join(texts, sep)

@@ -66,6 +66,13 @@ func dash(s string) string {
 	return s
 }
 
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
 // terminal reports whether w is one.
 func terminal(w any) bool {
 	f, ok := w.(*os.File)

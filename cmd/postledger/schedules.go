@@ -23,11 +23,11 @@ func (c *schedulesLsCmd) Run(e *env) error {
 		return err
 	}
 	return list(e, c.JSON, items, "NAME SPEC ZONE ENABLED HANDLER NEXT LAST", func(s *client.Schedule) []string {
-		next, enabled := moment(s.NextAt), "yes"
-		if !s.Enabled {
-			next, enabled = "-", "no"
+		next := "-"
+		if s.Enabled {
+			next = moment(s.NextAt)
 		}
-		return []string{s.Name, s.Spec, s.Zone, enabled, s.Handler, next, moment(s.LastAt)}
+		return []string{s.Name, s.Spec, s.Zone, yesNo(s.Enabled), s.Handler, next, moment(s.LastAt)}
 	})
 }
 

@@ -99,7 +99,7 @@ func (c *webhooksLsCmd) Run(e *env) error {
 		return err
 	}
 	return list(e, c.JSON, items, "ID APP STATE URL TOLD DESCRIPTION", func(w *client.Webhook) []string {
-		return []string{w.ID.String(), w.AppID.String(), webhookState(w), w.URL, joinStates(w.States), dash(w.Description)}
+		return []string{w.ID.String(), w.AppID.String(), webhookState(w), w.URL, joined(w.States, ","), dash(w.Description)}
 	})
 }
 
@@ -111,17 +111,6 @@ func webhookState(w *client.Webhook) string {
 		return "failing"
 	}
 	return "working"
-}
-
-func joinStates(states []postledger.Status) string {
-	text := ""
-	for i, s := range states {
-		if i > 0 {
-			text += ","
-		}
-		text += string(s)
-	}
-	return text
 }
 
 type webhooksShowCmd struct{ hook }
@@ -143,7 +132,7 @@ func (c *webhooksShowCmd) Run(e *env) error {
 		{"app", w.AppID.String()},
 		{"url", w.URL},
 		{"description", dash(w.Description)},
-		{"told of", joinStates(w.States)},
+		{"told of", joined(w.States, ",")},
 		{"addresses", yesNo(w.IncludeAddress)},
 		{"state", webhookState(w)},
 		{"failing since", moment(w.FailingSince)},
@@ -154,13 +143,6 @@ func (c *webhooksShowCmd) Run(e *env) error {
 		{"changed", moment(w.UpdatedAt)},
 	}
 	return table(e.stdout, "FIELD VALUE", rows)
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 type webhooksRotateCmd struct {
