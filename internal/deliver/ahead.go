@@ -17,6 +17,10 @@ const (
 	// aheadFor is how long what is leased lasts, at most, at the pace the lane
 	// had: what an app or a profile that comes later waits for at worst.
 	aheadFor = 100 * time.Millisecond
+	// aloneFor is how long no immediate delivery must have been leased before any
+	// lane leases ahead: one that comes while the leaser reads a lane's rows and
+	// bodies waits for that.
+	aloneFor = time.Second
 	// tempoEvery is how long a lane's tempo is measured for.
 	tempoEvery = 100 * time.Millisecond
 )
@@ -40,9 +44,13 @@ func (t *tempo) look(now time.Time) {
 	}
 }
 
-// depth is how many envelopes a lane with so many connections may have leased.
-func (t *tempo) depth(now time.Time, connections int) int {
+// depth is how many envelopes a lane with so many connections may have leased,
+// ahead or not.
+func (t *tempo) depth(now time.Time, connections int, ahead bool) int {
 	t.look(now)
+	if !ahead {
+		return leaseFactor * connections
+	}
 	return max(leaseFactor*connections, min(aheadFactor*connections, int(t.second*aheadFor.Seconds())))
 }
 

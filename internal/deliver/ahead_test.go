@@ -32,11 +32,14 @@ func TestHowFarAheadALaneLeases(t *testing.T) {
 				now = now.Add(10 * time.Millisecond)
 				tempo.Settled(now, tc.rate/100)
 			}
-			if got := tempo.Depth(now, tc.connections); got != tc.want {
+			if got := tempo.Depth(now, tc.connections, true); got != tc.want {
 				t.Errorf("%d may be leased, want %d", got, tc.want)
 			}
+			if got := tempo.Depth(now, tc.connections, false); got != 2*tc.connections {
+				t.Errorf("beside immediate mail %d may be leased, want %d", got, 2*tc.connections)
+			}
 			// What was fast before it rested is looked at anew.
-			if got := tempo.Depth(now.Add(time.Minute), tc.connections); got != 2*tc.connections {
+			if got := tempo.Depth(now.Add(time.Minute), tc.connections, true); got != 2*tc.connections {
 				t.Errorf("after a rest %d may be leased, want %d", got, 2*tc.connections)
 			}
 		})

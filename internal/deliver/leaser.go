@@ -153,6 +153,7 @@ func (w *Worker) wants() []ledger.Want {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ahead := now.Sub(w.urgent) > aloneFor
 	var out []ledger.Want
 	for _, ln := range []lane{immediate, bulk} {
 		grants := w.turns[ln].Next(leaseMost, func(k ledger.ClaimKey, n int) int {
@@ -160,7 +161,7 @@ func (w *Worker) wants() []ledger.Want {
 			if l == nil || w.barred(k.App, k.Profile) {
 				return 0
 			}
-			n = min(n, l.room(ln, now))
+			n = min(n, l.room(ln, now, ahead))
 			l.leased[ln] += n
 			l.pace.Take(now, n)
 			return n
@@ -204,6 +205,9 @@ func (w *Worker) take(want ledger.Want, c *ledger.Claimed, leasedAt time.Time, e
 	for i := range c.Leased {
 		w.held[c.Leased[i].ID] = c.Leased[i].Fence
 		envelopes[c.Leased[i].EnvelopeID] = true
+	}
+	if ln == immediate && len(c.Leased) > 0 {
+		w.urgent = time.Now()
 	}
 	w.correct(want, len(envelopes), len(c.Leased))
 	if over := len(c.Leased) - want.N; over > 0 {

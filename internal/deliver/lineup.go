@@ -65,12 +65,12 @@ type envelope struct {
 }
 
 // room is how many deliveries more may be asked for in a lane: each may be an
-// envelope.
-func (l *lineup) room(ln lane, now time.Time) int {
+// envelope. ahead says whether more than the connections need may be.
+func (l *lineup) room(ln lane, now time.Time, ahead bool) int {
 	if l.stopped || !l.profile.PausedAt.IsZero() || !l.profile.RemovedAt.IsZero() || l.health.State() != health.Up {
 		return 0
 	}
-	n := l.tempo[ln].depth(now, l.may(ln)) - l.leased[ln]
+	n := l.tempo[ln].depth(now, l.may(ln), ahead) - l.leased[ln]
 	return max(0, min(n, l.pace.Allow(now, paceWindow)))
 }
 

@@ -61,6 +61,8 @@ type Worker struct {
 	// idle are the senders that wait for more, and handed is what they get.
 	idle   int
 	handed chan handed
+	// urgent is when immediate mail was leased last.
+	urgent time.Time
 	// living is how many workers share each profile's pace, this one included.
 	living int
 

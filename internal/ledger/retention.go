@@ -173,9 +173,10 @@ func (l *Ledger) Lag(ctx context.Context, r RetentionSettings) (RetentionLag, er
 	} {
 		edge := now - (time.Duration(q.days) * 24 * time.Hour).Microseconds()
 		var oldest sql.NullInt64
+		// What was accepted later cannot be late: its deliveries are not looked at.
 		if err := t.row(ctx, []any{&oldest}, `SELECT min(settled_at) FROM (
-				SELECT `+settledAt+` AS settled_at, `+mayMove+` AS moves FROM `+q.from+` LIMIT ?) m
-			WHERE settled_at < ? AND NOT moves`, now, lagProbe, edge); err != nil {
+				SELECT CASE WHEN m.created_at < ? THEN `+settledAt+` END AS settled_at, m.id FROM `+q.from+` LIMIT ?) m
+			WHERE settled_at < ? AND NOT `+mayMove, edge, lagProbe, edge, now); err != nil {
 			return out, fmt.Errorf("read retention lag: %w", err)
 		}
 		if oldest.Valid {
