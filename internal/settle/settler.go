@@ -21,7 +21,7 @@ type Options struct {
 	// Linger is how long a batch waits for company once it holds something that
 	// is awaited (default 2 ms: longer costs rate).
 	Linger time.Duration
-	// Patience is how long a batch waits that nobody waits for (default 8 ms: of
+	// Patience is how long a batch waits that nobody waits for (default 20 ms: of
 	// what a batch costs the database a part does not depend on its size).
 	Patience time.Duration
 	// Batch bounds the deliveries of one transaction (default 500).
@@ -63,7 +63,7 @@ func New(store Store, o Options) *Settler {
 		o.Linger = 2 * time.Millisecond
 	}
 	if o.Patience == 0 {
-		o.Patience = max(8*time.Millisecond, o.Linger)
+		o.Patience = max(20*time.Millisecond, o.Linger)
 	}
 	if o.Batch == 0 {
 		o.Batch = 500
