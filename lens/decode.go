@@ -16,8 +16,8 @@ import (
 
 // decode turns what a driver gave for dialect.read into a value of a [Row]. What
 // is no value of the column's kind is nil, as it is for every comparison.
-func decode(c *catalogue.Column, raw any) (any, error) {
-	if raw == nil {
+func decode(d catalogue.Dialect, c *catalogue.Column, raw any) (any, error) {
+	if raw == nil || d == catalogue.SQLite && !stored(c, raw) {
 		return nil, nil
 	}
 	if b, isBytes := raw.([]byte); isBytes {
@@ -33,7 +33,13 @@ func decode(c *catalogue.Column, raw any) (any, error) {
 		return decodeBool(c, raw)
 	}
 	switch c.Kind {
-	case catalogue.Int, catalogue.BigInt, catalogue.Decimal:
+	case catalogue.Decimal:
+		value, err := decodeNumber(c, raw)
+		if text, isText := value.(string); isText && d == catalogue.SQLite {
+			return padded(text, c.Scale), err
+		}
+		return value, err
+	case catalogue.Int, catalogue.BigInt:
 		return decodeNumber(c, raw)
 	case catalogue.Float:
 		return decodeFloat(c, raw)
@@ -112,6 +118,19 @@ func decodeNumber(c *catalogue.Column, raw any) (any, error) {
 	return text, nil
 }
 
+// padded writes a number with the digits after the point that its column is declared to
+// have, as the other databases do. What has more keeps them.
+func padded(text string, scale int) string {
+	_, fraction, point := strings.Cut(text, ".")
+	if missing := scale - len(fraction); missing > 0 {
+		if !point {
+			text += "."
+		}
+		text += strings.Repeat("0", missing)
+	}
+	return text
+}
+
 func decodeFloat(c *catalogue.Column, raw any) (any, error) {
 	var f float64
 	switch v := raw.(type) {
@@ -180,13 +199,13 @@ func decodeArray(c *catalogue.Column, text string) (any, error) {
 		case []any:
 			return nil, nil
 		case json.Number:
-			one, err := decode(element, string(v))
+			one, err := decode(catalogue.PostgreSQL, element, string(v))
 			if err != nil {
 				return nil, err
 			}
 			list[i] = one
 		default:
-			one, err := decode(element, v)
+			one, err := decode(catalogue.PostgreSQL, element, v)
 			if err != nil {
 				return nil, err
 			}

@@ -102,7 +102,7 @@ func (s shopDatabase) testJSON(t *testing.T) {
 	}
 	for i, row := range p.Rows {
 		got, err := q.AppendJSON(nil, row)
-		text := strings.NewReplacer(`"100"`, `"100.00"`, `"5.5"`, `"5.50"`).Replace(string(got)) // SQLite keeps no scale
+		text := string(got)
 		if err != nil || text != want[i] {
 			t.Errorf("%s, %v\nwant %s", text, err, want[i])
 		}

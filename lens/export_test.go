@@ -28,7 +28,7 @@ func Rows(ctx context.Context, q *Query, s *source.Source) ([]Row, error) {
 		}
 		row := Row{}
 		for i, item := range q.shape {
-			value, err := decode(item.column, raw[i])
+			value, err := decode(q.catalogue.Dialect, item.column, raw[i])
 			if err != nil {
 				return err
 			}

@@ -106,12 +106,6 @@ func (s shopDatabase) testRelated(t *testing.T) {
 		q := s.ask(t, text)
 		for _, size := range []int{1, 50} {
 			got := pages(t, q, s.source, size)
-			if s.dialect == catalogue.SQLite {
-				// SQLite keeps no scale.
-				for i := range got {
-					got[i] = strings.ReplaceAll(got[i], `"100"`, `"100.00"`)
-				}
-			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s\n gives %v\n want  %v", text, got, want)
 			}
@@ -248,7 +242,7 @@ func TestStreamGivesEachRowOnceWhileOthersChange(t *testing.T) {
 	for _, d := range databases(t) {
 		t.Run(string(d.dialect), func(t *testing.T) {
 			d.exec(t, "CREATE TABLE people (id bigint NOT NULL PRIMARY KEY, name varchar(20))")
-			const stay = 3500
+			const stay = 9_000 // some of the statements of a stream are read ahead
 			var values []string
 			for i := range stay {
 				values = append(values, fmt.Sprintf("(%d, 'stays')", 10*i))
@@ -266,7 +260,7 @@ func TestStreamGivesEachRowOnceWhileOthersChange(t *testing.T) {
 				}
 				// Before, behind and at the place where it stands; and the order changes.
 				page++
-				d.exec(t, fmt.Sprintf("INSERT INTO people VALUES (%d, 'new'), (%d, 'new')", 10*page+1, 10_000+10*page+1))
+				d.exec(t, fmt.Sprintf("INSERT INTO people VALUES (%d, 'new'), (%d, 'new'), (%d, 'new')", 10*page+1, 10_000*page+5, 60_000+10*page+1))
 				d.exec(t, fmt.Sprintf("UPDATE people SET name = 'name %d' WHERE id < 7000", page))
 			}
 			for i := range stay {
@@ -279,7 +273,7 @@ func TestStreamGivesEachRowOnceWhileOthersChange(t *testing.T) {
 					t.Errorf("row %v was given %d times", id, n)
 				}
 			}
-			if page < 3 {
+			if page < 9 {
 				t.Errorf("%d pages", page)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/postledger/postledger/lens/catalogue"
@@ -88,12 +89,16 @@ func (h *hydration) related(ctx context.Context, k *link, values [][]any, holder
 	var rows []Row
 	var raws [][]any
 	var numbers []int
-	scanned := newScanner(columns)
-	err := h.source.Read(ctx, statement, args, func(scan func(...any) error) error {
-		if h.left--; h.left < 0 {
-			return ErrTooManyRelated
-		}
-		raw, err := scanned.row(scan)
+	block, more, err := h.source.Block(ctx, statement, args, source.Want{Columns: columns, Rows: h.left, Bytes: math.MaxInt}, nil)
+	switch {
+	case err != nil:
+		return err
+	case more:
+		return ErrTooManyRelated
+	}
+	h.left -= block.Len()
+	for i := range block.Len() {
+		raw, err := block.Row(i, nil)
 		if err != nil {
 			return err
 		}
@@ -102,14 +107,13 @@ func (h *hydration) related(ctx context.Context, k *link, values [][]any, holder
 			return fmt.Errorf("the driver gave %T for a row's number", raw[0])
 		}
 		if !k.nested.relation.Many && len(numbers) > 0 && numbers[len(numbers)-1] == int(n) {
-			return nil // a declared relation to one that leads to several
+			continue // a declared relation to one that leads to several
 		}
 		row, err := l.row(h.query.catalogue.Dialect, raw[1:])
+		if err != nil {
+			return err
+		}
 		rows, raws, numbers = append(rows, row), append(raws, raw[1:]), append(numbers, int(n))
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	for i, row := range rows {
 		for _, holder := range holders(numbers[i]) {

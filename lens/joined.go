@@ -28,7 +28,7 @@ type joinedLevel struct {
 
 // mostShared bounds found: where more rows than these take part in a page, hardly any
 // is met twice.
-const mostShared = 64
+const mostShared = 1_024
 
 // joins tells whether a relation can be joined. Columns that may be large are read once
 // for all rows that share them, and not with each.
@@ -65,8 +65,9 @@ func (s *selection) join(w *writer, n *nested, alias string) joinedLevel {
 }
 
 // pageFirst writes the rows of a page as a table of its own, which others are then
-// joined to: PostgreSQL may do that for all at once, and would else look each row up to
-// keep the order.
+// joined to: PostgreSQL would else join all rows before it sorts them. By the key alone
+// nothing is sorted, and looking each row up as it comes (it remembers those that many
+// share) costs half of joining and sorting a page.
 func (w *writer) pageFirst(q *Query, order []ordering, alias, end string) string {
 	var columns []string
 	add := func(c *catalogue.Column) {

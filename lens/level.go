@@ -93,7 +93,7 @@ func (l *level) row(d catalogue.Dialect, raw []any) (Row, error) {
 			}
 			continue
 		}
-		value, err := decode(item.column, raw[l.fields[i]])
+		value, err := decode(d, item.column, raw[l.fields[i]])
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (l *level) row(d catalogue.Dialect, raw []any) (Row, error) {
 // a part is null, or what the relation fixes is another.
 func (k *link) values(d catalogue.Dialect, raw []any) ([]any, error) {
 	for _, f := range k.fixed {
-		held, err := decode(f.Column, raw[f.at])
+		held, err := decode(d, f.Column, raw[f.at])
 		if err != nil {
 			return nil, err
 		}

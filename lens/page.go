@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/postledger/postledger/lens/catalogue"
@@ -34,7 +35,20 @@ type Page struct {
 // Rows whose order changes between two pages may be met twice or not at all; see
 // [Query.Stream] for what is exact.
 func (q *Query) Page(ctx context.Context, s *source.Source, after Cursor, limit int) (Page, error) {
-	return q.page(ctx, s, q.order, after, limit)
+	if err := q.suits(s); err != nil {
+		return Page{}, err
+	}
+	if limit == 0 {
+		limit = min(DefaultPage, s.Options().Rows-1)
+	}
+	if most := min(MaxPage, s.Options().Rows-1); limit < 1 || limit > most {
+		return Page{}, fmt.Errorf("a page has 1 to %d rows, not %d", most, limit)
+	}
+	b, err := q.batch(ctx, s, q.order, after, limit, math.MaxInt, nil)
+	if err != nil {
+		return Page{}, err
+	}
+	return b.page(0, b.block.Len())
 }
 
 // First reads the first row in the lens's order; false when there is none.
@@ -46,65 +60,10 @@ func (q *Query) First(ctx context.Context, s *source.Source) (Row, bool, error) 
 	return p.Rows[0], true, nil
 }
 
-func (q *Query) page(ctx context.Context, s *source.Source, order []ordering, after Cursor, limit int) (Page, error) {
-	if err := q.suits(s); err != nil {
-		return Page{}, err
-	}
-	if limit == 0 {
-		limit = min(DefaultPage, s.Options().Rows-1)
-	}
-	if most := min(MaxPage, s.Options().Rows-1); limit < 1 || limit > most {
-		return Page{}, fmt.Errorf("a page has 1 to %d rows, not %d", most, limit)
-	}
-	read, err := q.pageStatement(order, after, limit+1)
-	if err != nil {
-		return Page{}, err
-	}
-	var rows []Row
-	var raws [][]any
-	scanned := newScanner(read.columns)
-	err = s.Read(ctx, read.sql, read.args, func(scan func(...any) error) error {
-		raw, err := scanned.row(scan)
-		if err != nil {
-			return err
-		}
-		row, err := read.level.row(read.dialect, raw)
-		rows = append(rows, row)
-		if read.follows || len(rows) == limit {
-			raws = append(raws, raw)
-		} else {
-			scanned.again(raw)
-		}
-		return err
-	})
-	if err != nil {
-		return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
-	}
-	page := Page{Rows: rows}
-	if len(rows) > limit {
-		last := limit - 1
-		if !read.follows {
-			last = 0
-		}
-		page.Rows = rows[:limit]
-		if page.Next, err = read.cursor(raws[last]); err != nil {
-			return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
-		}
-	}
-	if !read.follows {
-		return page, nil
-	}
-	raws = raws[:len(page.Rows)]
-	h := &hydration{query: q, source: s, left: MaxRelated}
-	if err := h.level(ctx, read.level, page.Rows, raws); err != nil {
-		return Page{}, fmt.Errorf("read a page of %s: %w", q.table.Name, err)
-	}
-	return page, nil
-}
-
 // pageRead is a page's statement and how its result is read.
 type pageRead struct {
 	dialect   catalogue.Dialect
+	table     string
 	sql       string
 	args      []any
 	columns   int
@@ -121,7 +80,7 @@ func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageR
 	w := newWriter(q.catalogue.Dialect)
 	alias := w.alias()
 	var chosen selection
-	r := &pageRead{dialect: w.speaks, level: chosen.level(w, q.shape, alias, true), order: order, name: orderName(q.table.Name, order, columnNames(q.key))}
+	r := &pageRead{dialect: w.speaks, table: q.table.Name, level: chosen.level(w, q.shape, alias, true), order: order, name: orderName(q.table.Name, order, columnNames(q.key))}
 	r.follows = r.level.follows()
 	for _, o := range order {
 		r.orderedAt = append(r.orderedAt, chosen.add(w.dialect.read(o.column, w.ref(alias, o.column))))
@@ -139,7 +98,7 @@ func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageR
 	}
 	end := " WHERE " + where + " ORDER BY " + w.orderBy(order, q.key, alias) + " LIMIT " + itoa(limit)
 	from := w.table(q.table, alias) + chosen.joins + end
-	if chosen.joins != "" && w.speaks == catalogue.PostgreSQL {
+	if chosen.joins != "" && len(order) > 0 && w.speaks == catalogue.PostgreSQL {
 		from = w.pageFirst(q, order, alias, end) + chosen.joins + " ORDER BY " + w.orderBy(order, q.key, alias)
 	}
 	r.sql = "SELECT " + strings.Join(chosen.exprs, ", ") + " FROM " + from
@@ -151,7 +110,7 @@ func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageR
 func (r *pageRead) cursor(raw []any) (Cursor, error) {
 	var at position
 	for i, o := range r.order {
-		value, err := decode(o.column, raw[r.orderedAt[i]])
+		value, err := decode(r.dialect, o.column, raw[r.orderedAt[i]])
 		if err == nil {
 			value, err = comparableOf(o.column.Kind, o.column.Details, value)
 		}
@@ -176,33 +135,4 @@ func columnNames(columns []*catalogue.Column) []string {
 		names[i] = c.Name
 	}
 	return names
-}
-
-// scanner scans the rows of a result, and makes room for some of them at a time.
-type scanner struct {
-	columns int
-	room    []any
-	last    []any // to be used again
-	into    []any
-}
-
-func newScanner(columns int) *scanner { return &scanner{columns: columns, into: make([]any, columns)} }
-
-// again takes back the room of the row that came last.
-func (s *scanner) again(raw []any) { s.last = raw }
-
-func (s *scanner) row(scan func(...any) error) ([]any, error) {
-	const rows = 64
-	raw := s.last
-	if s.last = nil; raw == nil {
-		if len(s.room) == 0 {
-			s.room = make([]any, rows*s.columns)
-		}
-		raw = s.room[:s.columns:s.columns]
-		s.room = s.room[s.columns:]
-	}
-	for i := range raw {
-		s.into[i] = &raw[i]
-	}
-	return raw, scan(s.into...)
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/postledger/postledger/lens/source"
 )
 
-// Stream reads every row after a cursor, a page at a time, by the key alone and
-// without regard to the lens's order. Memory holds one page, and no transaction
-// outlives one.
+// Stream reads every row after a cursor, in pages of up to [MaxPage], by the key alone
+// and without regard to the lens's order. A statement reads several pages, up to 8,000
+// rows or 2 MiB, and the next such part is read while the pages of one are handed out
+// (not from SQLite, whose file would be locked for those who write meanwhile). Memory
+// holds two of them, and no transaction outlives a statement, however long a page is
+// kept.
 //
 // The rule: a row that matched during the whole stream, and whose key did not
 // change, is given exactly once. One that came to match, or ceased to, meanwhile,
@@ -22,17 +25,31 @@ import (
 // ends after the last page or the first error.
 func (q *Query) Stream(ctx context.Context, s *source.Source, after Cursor) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
+		if err := q.suits(s); err != nil {
+			yield(Page{}, err)
+			return
+		}
 		size := q.streamPage(s)
-		for {
-			p, err := q.page(ctx, s, nil, after, size)
+		r := &reading{query: q, source: s, after: after, limit: size, page: size}
+		defer r.stop()
+		for first := true; ; first = false {
+			b, err := r.batch(ctx)
 			if err != nil {
 				yield(Page{}, err)
 				return
 			}
-			if len(p.Rows) > 0 && !yield(p, nil) || p.Next == "" {
+			if !first { // whoever came back for a second page wants them all
+				r.ahead(ctx)
+			}
+			for from := 0; from < b.block.Len(); from += size {
+				p, err := b.page(from, min(from+size, b.block.Len()))
+				if !yield(p, err) || err != nil {
+					return
+				}
+			}
+			if !b.more {
 				return
 			}
-			after = p.Next
 		}
 	}
 }

@@ -100,6 +100,21 @@ type Each func(scan func(...any) error) error
 func (s *Source) read(ctx context.Context, most int, query string, args []any, each Each) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
+	return s.transact(ctx, query, args, func(rows *sql.Rows) error {
+		for n := 0; rows.Next(); n++ {
+			if n == most {
+				return fmt.Errorf("%w (%d)", ErrTooManyRows, most)
+			}
+			if err := each(rows.Scan); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// transact gives a query's rows to each, in a read-only transaction.
+func (s *Source) transact(ctx context.Context, query string, args []any, each func(*sql.Rows) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.dialect != catalogue.SQLite})
 	if err != nil {
 		return fmt.Errorf("begin to read: %w", ended(ctx, err))
@@ -111,13 +126,8 @@ func (s *Source) read(ctx context.Context, most int, query string, args []any, e
 		return fmt.Errorf("query: %w", ended(ctx, err))
 	}
 	defer func() { _ = rows.Close() }()
-	for n := 0; rows.Next(); n++ {
-		if n == most {
-			return fmt.Errorf("%w (%d)", ErrTooManyRows, most)
-		}
-		if err := each(rows.Scan); err != nil {
-			return err
-		}
+	if err := each(rows); err != nil {
+		return err
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("read rows: %w", ended(ctx, err))
