@@ -41,15 +41,21 @@ func (w *world) audiences(log *slog.Logger) *audience.Service {
 	must(w.t, db.Close())
 	scope := filepath.Join(w.t.TempDir(), "scope.yaml")
 	must(w.t, os.WriteFile(scope, []byte("where: {users: {tenant: {eq: 1}}}\n"), 0o600))
-	text := fmt.Sprintf("data_dir: %s\nsources: {shop: {dsn: 'sqlite:%s', apps: [shop], scope: %s}}\n", w.t.TempDir(), file, scope)
-	path := filepath.Join(w.t.TempDir(), "c.yaml")
-	must(w.t, os.WriteFile(path, []byte(text), 0o600))
-	c, err := config.Load(path, nil)
-	must(w.t, err)
-	sources, err := app.NewSources(&c, log)
-	must(w.t, err)
-	w.t.Cleanup(func() { must(w.t, sources.Close()) })
+	sources := sourcesOf(w.t, fmt.Sprintf("{shop: {dsn: 'sqlite:%s', apps: [shop], scope: %s}}", file, scope), log)
 	return audience.New(audience.Config{Ledger: w.ledger, Sources: sources, Dir: w.t.TempDir(), Log: log})
+}
+
+// sourcesOf opens what a configuration calls sources.
+func sourcesOf(t *testing.T, text string, log *slog.Logger) *app.Sources {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	must(t, os.WriteFile(path, fmt.Appendf(nil, "data_dir: %s\nsources: %s\n", t.TempDir(), text), 0o600))
+	c, err := config.Load(path, nil)
+	must(t, err)
+	sources, err := app.NewSources(&c, log)
+	must(t, err)
+	t.Cleanup(func() { must(t, sources.Close()) })
+	return sources
 }
 
 func anAudience(where string) map[string]any {

@@ -110,7 +110,7 @@ func (a *App) makeSteps() error {
 	a.onUndo(a.sources.Close)
 	a.audiences = audience.New(audience.Config{
 		Ledger: a.ledger, Sources: a.sources, Dir: filepath.Join(c.DataDir, "counts"),
-		Timeout: c.Audiences.CountTimeout, Counts: c.Audiences.Counts, Log: a.log,
+		Timeout: c.Audiences.CountTimeout, Counts: c.Audiences.Counts, Observer: a.metrics, Log: a.log,
 	})
 	a.keeper = &upkeep.Keeper{Ledger: a.ledger, Blobs: a.blobs, Log: a.log, Lag: a.metrics.RetentionLag}
 	a.ready = &readiness{checks: []check{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/lens"
@@ -52,13 +53,30 @@ type Explanation struct {
 // progress while it counts, in the same goroutine. Errors: *InvalidError,
 // *UnavailableError, ErrBusy, ErrTooLong, ErrStopped, and the context's.
 func (s *Service) Preview(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
-	if want.Counts {
-		release, err := s.slots.take(app.ID)
-		if err != nil {
-			return Preview{}, err
-		}
-		defer release()
+	if !want.Counts {
+		return s.bounded(ctx, app, d, params, want, progress)
 	}
+	began, read := time.Now(), int64(0)
+	p, err := s.counted(ctx, app, d, params, want, func(at Progress) {
+		read = at.Read
+		progress(at)
+	})
+	s.Observer.Counted(outcomeOf(ctx, err), read, time.Since(began))
+	return p, err
+}
+
+// counted takes one of the slots of counts.
+func (s *Service) counted(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
+	release, err := s.slots.take(app.ID)
+	if err != nil {
+		return Preview{}, err
+	}
+	defer release()
+	return s.bounded(ctx, app, d, params, want, progress)
+}
+
+// bounded ends a preview that takes too long or outlives the service.
+func (s *Service) bounded(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
 	inTime, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	defer context.AfterFunc(s.ending, cancel)()

@@ -38,7 +38,7 @@ type Ledger interface {
 	Suppressed(ctx context.Context, addresses []ledger.AppAddress) (map[ledger.AppAddress]string, error)
 }
 
-// Config is what a service works with. The zero values of the last four have
+// Config is what a service works with. The zero values of all but the first two have
 // defaults.
 type Config struct {
 	Ledger  Ledger
@@ -51,8 +51,9 @@ type Config struct {
 	Timeout time.Duration
 	Counts  int
 	// Now is the clock of relative times.
-	Now func() time.Time
-	Log *slog.Logger
+	Now      func() time.Time
+	Observer Observer
+	Log      *slog.Logger
 }
 
 // Service checks, counts and shows audiences. It is safe for concurrent use, and
@@ -77,6 +78,9 @@ func New(c Config) *Service {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -23,6 +23,9 @@ type Metrics struct {
 	webhookSeconds                                          prometheus.Observer
 	webhookDisabled                                         prometheus.Counter
 	webhooks                                                *prometheus.GaugeVec
+	counts                                                  *prometheus.CounterVec
+	countRows                                               prometheus.Counter
+	countSeconds                                            prometheus.Observer
 	waiters, unconfirmed, workers, retention, sampledAt     prometheus.Gauge
 	logBytes                                                prometheus.Gauge
 	sampleFails                                             prometheus.Counter
@@ -49,6 +52,8 @@ func New(version string, schema int, pool func() sql.DBStats) *Metrics {
 	m.webhookTries, m.webhookEvents, m.webhooks = m.counters(webhookTries), m.counters(webhookEvents), m.gauges(webhooks)
 	m.webhookSeconds = m.histograms(webhookSeconds, buckets()).WithLabelValues()
 	m.webhookDisabled = m.counters(webhookDisabled).WithLabelValues()
+	m.counts, m.countRows = m.counters(counts), m.counters(countRows).WithLabelValues()
+	m.countSeconds = m.histograms(countSeconds, buckets()).WithLabelValues()
 	m.profileUp, m.waiting, m.oldestDue = m.gauges(profileUp), m.gauges(waiting), m.gauges(oldestDue)
 	m.profileRate = m.gauges(profileRate)
 	m.waiters, m.unconfirmed, m.workers = m.gauge(waiters), m.gauge(unconfirmed), m.gauge(workers)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/app/metrics"
+	"github.com/postledger/postledger/internal/audience"
 	"github.com/postledger/postledger/internal/ledger"
 )
 
@@ -56,6 +57,8 @@ func exercised(t *testing.T) *metrics.Metrics {
 	m.WebhookTried("refused", time.Second)
 	m.WebhookEnded("delivered")
 	m.WebhookDisabled()
+	m.Counted(audience.OutcomeDone, 500, time.Second)
+	m.Counted(audience.OutcomeBusy, 0, 0)
 	if err := m.Sample(context.Background(), world{}); err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +112,10 @@ func TestValues(t *testing.T) {
 		`postledger_webhook_tries_total{verdict="refused"} 1`,
 		`postledger_webhook_events_total{end="delivered"} 1`,
 		`postledger_webhooks_disabled_total 1`,
+		`postledger_audience_counts_total{outcome="done"} 1`,
+		`postledger_audience_counts_total{outcome="busy"} 1`,
+		`postledger_audience_count_rows_total 500`,
+		`postledger_audience_count_seconds_count 1`,
 		`postledger_webhooks{state="failing"} 2`,
 		`postledger_build_info{schema="1",version="v1.2.3"} 1`,
 		`postledger_accepted_deliveries_total{profile="main"} 3`,

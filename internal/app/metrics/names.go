@@ -39,6 +39,10 @@ var (
 	webhookDisabled = metric{"postledger_webhooks_disabled_total", "counter", nil, "Endpoints that this process disabled by itself: nothing had succeeded for 21 hours, or they said that they are gone."}
 	webhooks        = metric{"postledger_webhooks", "gauge", []string{"state"}, "Endpoints: working, failing (no try has succeeded for a while), or disabled."}
 
+	counts       = metric{"postledger_audience_counts_total", "counter", []string{"outcome"}, "Counts of audiences that were asked for, by how they ended: done, refused (the audience is not good), busy (as many ran as may), unavailable (the source did not answer as it should), too_long, gone (the caller), stopped (with the process), or failed (the ledger or the disk)."}
+	countRows    = metric{"postledger_audience_count_rows_total", "counter", nil, "Rows of applications' databases that counts have read, also those that did not come to their end."}
+	countSeconds = metric{"postledger_audience_count_seconds", "histogram", nil, "Time of one count, from the request to its end, but for busy ones."}
+
 	profileUp = metric{"postledger_profile_up", "gauge", []string{"profile", "state"}, "1 for the state a profile's next hop is in: up, down or paused."}
 
 	profileRate = metric{"postledger_profile_rate", "gauge", []string{"profile"}, "Recipients a minute that this process may send now: its share of the profile's pace, less what a throttling hop took away; 0 is no bound."}
@@ -82,7 +86,7 @@ var (
 func all() []metric {
 	return []metric{
 		buildInfo, httpRequests, httpSeconds, waiters, accepted, leased, leaseSeconds, sent, sendSeconds,
-		settled, requeued, latency, webhookTries, webhookSeconds, webhookEvents, webhookDisabled, webhooks, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, logBytes, sampleFails, sampledAt,
+		settled, requeued, latency, webhookTries, webhookSeconds, webhookEvents, webhookDisabled, webhooks, counts, countRows, countSeconds, profileUp, profileRate, journalTaken, waiting, oldestDue, unconfirmed, workers, retention, logBytes, sampleFails, sampledAt,
 		dbOpen, dbMax, dbWaits, dbWaitSeconds,
 		jobsEnqueued, jobsSpilled, jobsUnreached, jobsDrained, jobsRefused, jobsRecovered, jobRuns, jobRunSeconds, jobWaitSeconds,
 		hotJobs, hotJobBytes, jobOverflow, jobBacklog, jobOldest,
@@ -122,6 +126,7 @@ The usual metrics of a Go process (` + "`go_…`, `process_…`" + `) come along
 | background jobs do not keep up | ` + "`postledger_job_overflow_seconds > 300`" + ` |
 | jobs were given up | ` + "`sum(postledger_job_rows{state=\"quarantined\"}) > 0`" + ` |
 | Redis cannot be reached | ` + "`rate(postledger_jobs_unreached_total[5m]) > 0`" + ` |
+| a source of audiences cannot be read | ` + "`rate(postledger_audience_counts_total{outcome=~\"unavailable|too_long\"}[15m]) > 0`" + ` |
 | requests wait for the database | ` + "`rate(postledger_db_wait_seconds_total[5m]) > 0.5`" + ` |
 `)
 	return b.String()
