@@ -20,7 +20,8 @@ type DrainConfig struct {
 	// Between two steps others have their turn with the database and the hot set.
 	Chunk      int
 	ChunkBytes int64
-	// GroupChunk is how many rows a group gets in its turn (50).
+	// GroupChunk is how many rows a group gets in its turn beside many (50): with few
+	// the chunk is shared between them.
 	GroupChunk int
 	// Idle is how long to wait when there is nothing to do (2 s).
 	Idle time.Duration
@@ -112,6 +113,7 @@ func (d *Drain) Run(ctx context.Context) {
 	p := newPass(d)
 	defer d.release(ctx)
 	for ctx.Err() == nil {
+		began := time.Now()
 		wait := d.config.Idle
 		holds, err := p.holds(ctx)
 		if err == nil && holds {
@@ -124,9 +126,18 @@ func (d *Drain) Run(ctx context.Context) {
 			d.config.Log.Warn("the drain of waiting jobs was interrupted", slog.Any("error", err))
 			wait = d.config.Idle
 		}
-		d.pause(ctx, wait)
+		if p.left {
+			// Whoever writes rows behind others that wait may not make the drain look
+			// for each of them.
+			within(ctx.Done(), min(wait, leastPause-time.Since(began)))
+		}
+		d.pause(ctx, wait-time.Since(began))
 	}
 }
+
+// leastPause is between the beginnings of two passes while rows stay that wait for
+// room.
+const leastPause = 50 * time.Millisecond
 
 func (d *Drain) pause(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
@@ -165,7 +176,9 @@ type pass struct {
 	watched   time.Time
 	warned    time.Time
 	cursor    map[Lane]string // the last group that had its turn
-	fruitless int             // passes in a row that moved nothing
+	fruitless int             // passes in a row that moved few rows, or none
+	left      bool            // rows stayed in the last pass that are due
+	ripened   time.Time
 }
 
 func newPass(d *Drain) *pass {
@@ -217,31 +230,46 @@ func (p *pass) run(ctx context.Context) (time.Duration, error) {
 	if err := p.recover(ctx); err != nil {
 		return 0, err
 	}
-	for {
-		n, err := p.outbox.Ripen(ctx, ripenMost)
-		if err != nil {
-			return 0, err
-		}
-		if n < ripenMost {
-			break
-		}
-		if err := p.tend(ctx); err != nil {
-			return 0, err
-		}
+	if err := p.ripen(ctx); err != nil {
+		return 0, err
 	}
-	var left, moved bool
+	left, moved := false, 0
 	var full []Lane
 	for _, lane := range Lanes {
 		end, err := p.lane(ctx, lane)
 		if err != nil {
 			return 0, err
 		}
-		left, moved = left || end.left, moved || end.moved > 0
+		left, moved = left || end.left, moved+end.moved
 		if end.full {
 			full = append(full, lane)
 		}
 	}
+	p.left = left
 	return p.next(ctx, left, moved, full), nil
+}
+
+// ripenEach is how often rows are looked for that have become due.
+const ripenEach = 200 * time.Millisecond
+
+// ripen makes rows wait that have become due.
+func (p *pass) ripen(ctx context.Context) error {
+	if time.Since(p.ripened) < min(ripenEach, p.config.Idle) {
+		return nil
+	}
+	for {
+		n, err := p.outbox.Ripen(ctx, ripenMost)
+		if err != nil {
+			return err
+		}
+		if n < ripenMost {
+			p.ripened = time.Now()
+			return nil
+		}
+		if err := p.tend(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // ripenMost is how many scheduled rows one step makes wait.
@@ -249,18 +277,21 @@ const ripenMost = 1000
 
 // next decides how long to wait. Where rows wait for room, room wakes the drain;
 // rows that wait for their group's share are looked at again soon, and less soon
-// while none of them moves.
-func (p *pass) next(ctx context.Context, left, moved bool, full []Lane) time.Duration {
+// while none of them moves, or so few that a pass costs more than they do.
+func (p *pass) next(ctx context.Context, left bool, moved int, full []Lane) time.Duration {
+	const few, soon = 100, 2
 	switch {
 	case !left:
 		p.fruitless = 0
 		return p.config.Idle
-	case moved:
-		p.fruitless = 0
-	default:
+	case moved == 0:
 		p.fruitless++
+	case moved < few:
+		p.fruitless = min(p.fruitless+1, soon)
+	default:
+		p.fruitless = 0
 	}
-	if len(full) == len(Lanes) || len(full) == 1 && !moved {
+	if len(full) == len(Lanes) || len(full) == 1 && moved == 0 {
 		waiting, cancel := context.WithTimeout(ctx, p.config.Idle)
 		defer cancel()
 		_ = p.hot.AwaitRoom(waiting, full[0]) // an error shows again in the next pass

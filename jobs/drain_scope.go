@@ -20,7 +20,7 @@ type scopeEnd struct {
 func (p *pass) scope(ctx context.Context, scope Scope, t *turns) (scopeEnd, error) {
 	limit := p.config.Chunk
 	if scope.Group != "" {
-		limit = p.config.GroupChunk
+		limit = max(p.config.GroupChunk, p.config.Chunk/len(t.ring))
 	}
 	rows, err := p.outbox.Waiting(ctx, Page{Scope: scope, After: t.after[scope], Limit: limit, Bytes: p.config.ChunkBytes})
 	if err != nil {
@@ -51,9 +51,11 @@ func (p *pass) scope(ctx context.Context, scope Scope, t *turns) (scopeEnd, erro
 	if moved < len(entries) {
 		t.stayed[scope] = true
 	}
-	// A group that has its share has nothing more to admit. A plain row is
-	// withheld for its own dedupe key: others may go on.
-	end.withheld = !end.full && scope.Group != "" && moved == 0
+	// A group that has its share has nothing more to admit: then its last plain row
+	// was withheld. One with a dedupe key may be for that alone, and others may go on.
+	if last := len(entries) - 1; scope.Group != "" && !end.full {
+		end.withheld = moved == 0 || len(answers) > last && answers[last] == Withheld && entries[last].DedupeKey == ""
+	}
 	return end, nil
 }
 

@@ -34,10 +34,17 @@ func (w *Worker) writeEnds(stopping context.Context) error {
 	return nil
 }
 
-// nextEnds waits for an end and takes those that are there too. It tells whether
-// there will be more.
+// endLinger is how long an end waits for company: a write costs its statement and
+// its commit, whatever it holds. A worker that dies meanwhile leaves those that waited
+// to run again.
+const endLinger = 10 * time.Millisecond
+
+// nextEnds waits for an end and takes those that come soon. It tells whether there
+// will be more.
 func (w *Worker) nextEnds() (batch []*ending, more bool) {
 	end := <-w.ends
+	linger := time.NewTimer(endLinger)
+	defer linger.Stop()
 	for end != nil {
 		batch = append(batch, end)
 		if len(batch) == MaxTake {
@@ -45,7 +52,7 @@ func (w *Worker) nextEnds() (batch []*ending, more bool) {
 		}
 		select {
 		case end = <-w.ends:
-		default:
+		case <-linger.C:
 			return batch, true
 		}
 	}

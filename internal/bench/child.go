@@ -88,6 +88,8 @@ func parts() map[string]func(*job) (result, error) {
 		"jobs-spill":    jobsSpill,
 		"jobs-drain":    jobsDrain,
 		"bare-rows":     bareRowsPart,
+		"operator":      operator,
+		"told-floor":    tellFloor,
 	}
 }
 
@@ -97,6 +99,9 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	}
 	if args[0] == sinkPart {
 		return serveSink(in, out)
+	}
+	if args[0] == receiverPart {
+		return serveReceiver(in, out)
 	}
 	if start := attendedParts()[args[0]]; start != nil {
 		return runAttended(start, in, out)

@@ -32,6 +32,7 @@ func sections() []section {
 		{name: "sign", pair: (*bench).sign, judge: (*bench).judgeSign},
 		{name: "lens", before: (*bench).prepareLens, pair: (*bench).lens, judge: (*bench).judgeLens},
 		{name: "jobs", before: (*bench).prepareJobs, pair: (*bench).jobs, judge: (*bench).judgeJobs},
+		{name: "webhooks", before: (*bench).prepareWebhooks, pair: (*bench).webhooks, judge: (*bench).judgeWebhooks},
 		{name: "memory", before: (*bench).memory, large: true},
 	}
 }
@@ -71,6 +72,7 @@ type bench struct {
 	// redis is the server of the part "jobs", and rivals the program beside it.
 	redis  string
 	rivals rivals
+	hooks  hooks
 	// values are the pairs' values of what is no run's rate or cost, by figure.
 	values map[string][]float64
 }

@@ -27,10 +27,15 @@ func serve(j *job) (running, error) {
 // configure makes this process what a server's is, whatever part of one it runs,
 // and returns the server's configuration.
 func configure(j *job) (config.Config, error) {
-	c, err := config.Load("", []string{
+	env := []string{
 		"POSTLEDGER_DATABASE=" + j.URL, "POSTLEDGER_DATA_DIR=" + j.Dir, "POSTLEDGER_HTTP=127.0.0.1:0", "POSTLEDGER_ADMIN_HTTP=off",
 		"POSTLEDGER_ENCRYPTION_KEY=" + strings.Repeat("MDEyMzQ1Njc4OTAx", 2) + "MDEyMzQ1Njc=",
-	})
+		"POSTLEDGER_WEBHOOK_NETWORKS=127.0.0.0/8",
+	}
+	if j.Redis != "" {
+		env = append(env, "POSTLEDGER_JOBS__DRIVER=redis", "POSTLEDGER_JOBS__REDIS="+j.Redis)
+	}
+	c, err := config.Load("", env)
 	if err != nil {
 		return c, fmt.Errorf("configure: %w", err)
 	}

@@ -14,7 +14,9 @@ type Move struct {
 	Status postledger.Status
 	Reason postledger.Reason
 	Fence  int64
-	At     time.Time
+	// At is when it settled. It is zero where only the database knows, which then
+	// writes the same moment as the job's (JobRow has none of its own).
+	At time.Time
 }
 
 // Announcer says who is told of what settles. Its methods are called with rows
@@ -49,13 +51,10 @@ func (l *Ledger) announceChanges(ctx context.Context, t *tx, changes []change, n
 	return t.queueJobs(ctx, l.announcer.JobsOf(moves))
 }
 
-// announceSent is announceChanges for what was settled by the statement that has
-// just been queued. Only what it did tells who hears of it: that takes a round trip
-// of its own while anybody listens.
+// announceSent adds the jobs that follow from what is settled by the statement that
+// has just been queued, for settlements that do not say whose they are: only what the
+// statement did tells who hears of it, and that takes a round trip of its own.
 func (l *Ledger) announceSent(ctx context.Context, t *tx, plain []*Settlement, settled func(postledger.ID) Settled) error {
-	if !l.listening() {
-		return nil
-	}
 	t.queueNow()
 	if err := t.flush(ctx); err != nil {
 		return err
@@ -67,4 +66,20 @@ func (l *Ledger) announceSent(ctx context.Context, t *tx, plain []*Settlement, s
 		}
 	}
 	return t.queueJobs(ctx, l.announcer.JobsOf(moves))
+}
+
+// sentJobs are the jobs that follow if all of plain are settled, each with the
+// delivery that it follows from; false when a settlement does not say whose it is.
+func (l *Ledger) sentJobs(plain []*Settlement) (rows []JobRow, of []postledger.ID, known bool) {
+	for _, s := range plain {
+		if s.App.IsZero() {
+			return nil, nil, false
+		}
+		some := l.announcer.JobsOf([]Move{{ID: s.ID, AppID: s.App, Status: s.To, Reason: s.Reason, Fence: s.Fence}})
+		rows = append(rows, some...)
+		for range some {
+			of = append(of, s.ID)
+		}
+	}
+	return rows, of, true
 }

@@ -66,9 +66,24 @@ func (t *tx) queueJobs(ctx context.Context, rows []JobRow) error {
 	return nil
 }
 
+// jobNow is the job queue's own clock on PostgreSQL.
+const jobNow = `(extract(epoch FROM statement_timestamp()) * 1000000)::bigint`
+
 // queueJobsPostgres is one statement for all: ORDER BY n numbers their places in
 // the order given.
 func (t *tx) queueJobsPostgres(rows []JobRow) {
+	t.queue("insert jobs", nil, `INSERT INTO job_outbox (id, rev, state, lane, grp, handler, dedupe_key, kind, bypass, durable, payload,
+			run_at, max_attempts, timeout_us, attempts, enqueued_at, refused, reason, epoch, changed_at)
+		SELECT u.id, 1, CASE WHEN u.run_at > c.now THEN 1 ELSE 0 END, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
+			u.run_at, u.tries, u.timeout_us, 0, c.now, 0, '', '', c.now
+		FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::int[], $8::bigint[])
+			WITH ORDINALITY AS u(id, lane, grp, handler, payload, run_at, tries, timeout_us, n),
+			(SELECT `+jobNow+` AS now) AS c
+		ORDER BY u.n ON CONFLICT DO NOTHING`, jobColumns(rows)...)
+}
+
+// jobColumns are arrays of id, lane, group, handler, payload, moment, tries and timeout.
+func jobColumns(rows []JobRow) []any {
 	n := len(rows)
 	ids, lanes := make([]postledger.ID, n), make([]int16, n)
 	groups, handlers, payloads := make([]string, n), make([]string, n), make([][]byte, n)
@@ -78,15 +93,7 @@ func (t *tx) queueJobsPostgres(rows []JobRow) {
 		ids[i], lanes[i], groups[i], handlers[i], payloads[i] = r.ID, int16(r.lane()), r.Group, r.Handler, r.payload()
 		runAt[i], tries[i], timeouts[i] = micros(r.RunAt), int32(r.MaxAttempts), r.Timeout.Microseconds()
 	}
-	t.queue("insert jobs", nil, `INSERT INTO job_outbox (id, rev, state, lane, grp, handler, dedupe_key, kind, bypass, durable, payload,
-			run_at, max_attempts, timeout_us, attempts, enqueued_at, refused, reason, epoch, changed_at)
-		SELECT u.id, 1, CASE WHEN u.run_at > c.now THEN 1 ELSE 0 END, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
-			u.run_at, u.tries, u.timeout_us, 0, c.now, 0, '', '', c.now
-		FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::int[], $8::bigint[])
-			WITH ORDINALITY AS u(id, lane, grp, handler, payload, run_at, tries, timeout_us, n),
-			(SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint AS now) AS c
-		ORDER BY u.n ON CONFLICT DO NOTHING`,
-		ids, lanes, groups, handlers, payloads, runAt, tries, timeouts)
+	return []any{ids, lanes, groups, handlers, payloads, runAt, tries, timeouts}
 }
 
 func (r *JobRow) lane() int {

@@ -187,16 +187,17 @@ func (l *Ledger) LogBytes() (int64, error) {
 // whole when the server chose it as a deadlock's victim.
 func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error) error {
 	jobs := 0
+	var last *tx
 	counted := func(ctx context.Context, t *tx) error {
 		err := fn(ctx, t)
-		jobs = t.jobs
+		jobs, last = t.jobs, t
 		return err
 	}
 	var err error
 	if l.writer != nil {
 		err = l.writer.do(ctx, counted)
-	} else {
-		err = l.inPostgresTx(ctx, l.db, counted)
+	} else if err = l.inPostgresTx(ctx, l.db, counted); last != nil {
+		jobs = last.jobs // the statements that went with the commit have counted too
 	}
 	if jobs > 0 {
 		l.hearJobs() // also when the commit's fate is open

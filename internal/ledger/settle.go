@@ -22,7 +22,10 @@ const AnyFence int64 = -1
 // the move must be the mover's by the transition table, from the state the row
 // has at that moment, under the named fence and owner.
 type Settlement struct {
-	ID    postledger.ID
+	ID postledger.ID
+	// App is whose delivery it is, when the caller knows: it saves a look where
+	// somebody is told of it.
+	App   postledger.ID
 	Mover postledger.Mover
 	To    postledger.Status
 	// Fence is the lease's; AnyFence for rows that nobody holds.

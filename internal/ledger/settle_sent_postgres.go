@@ -39,9 +39,17 @@ func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, l
 	err = l.write(ctx, func(ctx context.Context, t *tx) error {
 		clear(out)
 		settles = 0
-		queueSent(t, plain, func(id postledger.ID, s Settled) { out[place[id]] = s })
-		if err := l.announceSent(ctx, t, plain, func(id postledger.ID) Settled { return out[place[id]] }); err != nil {
-			return err
+		var rows []JobRow
+		var of []postledger.ID
+		listening, known := l.listening(), true
+		if listening {
+			rows, of, known = l.sentJobs(plain)
+		}
+		queueSent(t, plain, rows, of, func(id postledger.ID, s Settled) { out[place[id]] = s })
+		if listening && !known {
+			if err := l.announceSent(ctx, t, plain, func(id postledger.ID) Settled { return out[place[id]] }); err != nil {
+				return err
+			}
 		}
 		if !worker.IsZero() {
 			t.queueSettled(worker, last, &settles)
@@ -60,32 +68,10 @@ func (l *Ledger) settleSentPostgres(ctx context.Context, worker postledger.ID, l
 	return rest, settles, nil
 }
 
-// queueSent queues the statement. Its parts run in the lock order, deliveries
-// by id, then counters: these wait for what they sum up. The arrays stand in subqueries so that the planner cannot count them
-// and does not plan anew for each size.
-func queueSent(t *tx, plain []*Settlement, answer func(postledger.ID, Settled)) {
-	n := len(plain)
-	ids, fences, kinds := make([][16]byte, n), make([]int64, n), make([]int16, n)
-	reasons, responses, providerIDs := make([]string, n), make([]string, n), make([]string, n)
-	for i, s := range plain {
-		ids[i], fences[i], reasons[i] = s.ID, s.Fence, string(s.Reason)
-		responses[i], providerIDs[i] = s.Response, s.ProviderID
-		switch {
-		case s.Charged:
-			kinds[i] = 1
-		case s.Uncharged:
-			kinds[i] = 2
-		}
-	}
-	scan := func(r row) error {
-		var id postledger.ID
-		s := Settled{Applied: true, Status: postledger.StatusSent, From: postledger.StatusSending}
-		err := r.Scan(idColumn{&id}, idColumn{&s.MessageID}, idColumn{&s.AppID}, idColumn{&s.ProfileID},
-			&s.Lane, &s.Reason, timeColumn{&s.CreatedAt})
-		answer(id, s)
-		return err
-	}
-	t.queueRead("settle what was sent", scan, `WITH now AS MATERIALIZED (SELECT now_us() AS us),
+// settleSent is the statement. Its parts run in the lock order, deliveries by id,
+// then counters: these wait for what they sum up. The arrays stand in subqueries so
+// that the planner cannot count them and does not plan anew for each size.
+const settleSent = `WITH now AS MATERIALIZED (SELECT now_us() AS us),
 		d AS (
 			UPDATE deliveries t SET status = 'sent', reason = u.reason, sent_at = now.us, settled_at = now.us, lease_worker = NULL,
 				attempts = t.attempts + CASE u.kind WHEN 1 THEN 1 ELSE 0 END,
@@ -102,7 +88,55 @@ func queueSent(t *tx, plain []*Settlement, answer func(postledger.ID, Settled)) 
 			SELECT now.us / $7::bigint, d.app_id, d.profile_id, d.lane, 'sent', d.reason, count(*) FROM d, now
 			GROUP BY now.us, d.app_id, d.profile_id, d.lane, d.reason
 			ORDER BY d.app_id, d.profile_id, d.lane, d.reason
-			ON CONFLICT (hour, app_id, profile_id, lane, status, reason) DO UPDATE SET n = stats_hours.n + excluded.n)
-		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at FROM d`,
-		ids, fences, kinds, reasons, responses, providerIDs, microsPerHour)
+			ON CONFLICT (hour, app_id, profile_id, lane, status, reason) DO UPDATE SET n = stats_hours.n + excluded.n)`
+
+// settleSentAnswer ends it. settleSentTold writes jobs besides, of those deliveries
+// that it settles and of no other, and counts them.
+const (
+	settleSentAnswer = `
+		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at, 0 FROM d`
+	settleSentTold = `,
+		j AS (
+			INSERT INTO job_outbox (id, rev, state, lane, grp, handler, dedupe_key, kind, bypass, durable, payload,
+				run_at, max_attempts, timeout_us, attempts, enqueued_at, refused, reason, epoch, changed_at)
+			SELECT u.id, 1, CASE WHEN u.run_at > c.now THEN 1 ELSE 0 END, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
+				u.run_at, u.tries, u.timeout_us, 0, now.us, 0, '', '', c.now
+			FROM unnest((SELECT $8::uuid[]), (SELECT $9::smallint[]), (SELECT $10::text[]), (SELECT $11::text[]), (SELECT $12::bytea[]),
+					(SELECT $13::bigint[]), (SELECT $14::int[]), (SELECT $15::bigint[]), (SELECT $16::uuid[]))
+					WITH ORDINALITY AS u(id, lane, grp, handler, payload, run_at, tries, timeout_us, delivery, n)
+				JOIN d ON d.id = u.delivery, now, (SELECT ` + jobNow + ` AS now) AS c
+			ORDER BY u.n ON CONFLICT DO NOTHING RETURNING 1)
+		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at, (SELECT count(*) FROM j) FROM d`
+)
+
+// queueSent queues the statement, with the jobs that follow, each from a delivery.
+func queueSent(t *tx, plain []*Settlement, told []JobRow, of []postledger.ID, answer func(postledger.ID, Settled)) {
+	n := len(plain)
+	ids, fences, kinds := make([][16]byte, n), make([]int64, n), make([]int16, n)
+	reasons, responses, providerIDs := make([]string, n), make([]string, n), make([]string, n)
+	for i, s := range plain {
+		ids[i], fences[i], reasons[i] = s.ID, s.Fence, string(s.Reason)
+		responses[i], providerIDs[i] = s.Response, s.ProviderID
+		switch {
+		case s.Charged:
+			kinds[i] = 1
+		case s.Uncharged:
+			kinds[i] = 2
+		}
+	}
+	args := []any{ids, fences, kinds, reasons, responses, providerIDs, microsPerHour}
+	text := settleSent + settleSentAnswer
+	if len(told) > 0 {
+		text = settleSent + settleSentTold
+		args = append(append(args, jobColumns(told)...), of)
+	}
+	scan := func(r row) error {
+		var id postledger.ID
+		s := Settled{Applied: true, Status: postledger.StatusSent, From: postledger.StatusSending}
+		err := r.Scan(idColumn{&id}, idColumn{&s.MessageID}, idColumn{&s.AppID}, idColumn{&s.ProfileID},
+			&s.Lane, &s.Reason, timeColumn{&s.CreatedAt}, &t.jobs)
+		answer(id, s)
+		return err
+	}
+	t.queueRead("settle what was sent", scan, text, args...)
 }

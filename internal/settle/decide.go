@@ -41,7 +41,7 @@ func Decide(t *Tried, rnd func() float64, newID func() postledger.ID) []ledger.S
 func decideOne(t *Tried, i int, rnd func() float64) ledger.Settlement {
 	m, o := &t.Members[i], t.Outcomes[i]
 	s := ledger.Settlement{
-		ID: m.ID, Fence: m.Fence, Mover: t.Mover, Owner: t.Owner, Reason: o.Reason,
+		ID: m.ID, App: m.AppID, Fence: m.Fence, Mover: t.Mover, Owner: t.Owner, Reason: o.Reason,
 		Response: HideAddress(o.Text, m.Address), ProviderID: o.ProviderID,
 	}
 	kind := o.Class.String()

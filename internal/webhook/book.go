@@ -147,7 +147,10 @@ func (b *Book) JobsOf(moves []ledger.Move) []ledger.JobRow {
 			if !slices.Contains(e.States, m.Status) {
 				continue
 			}
-			job := Job{Endpoint: e.ID, Delivery: m.ID, State: m.Status, Reason: m.Reason, Fence: m.Fence, At: m.At.UnixMicro()}
+			job := Job{Endpoint: e.ID, Delivery: m.ID, State: m.Status, Reason: m.Reason, Fence: m.Fence}
+			if !m.At.IsZero() {
+				job.At = m.At.UnixMicro()
+			}
 			rows = append(rows, job.row())
 		}
 	}

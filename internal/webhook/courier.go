@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -72,13 +73,16 @@ type Courier struct {
 	Config
 	circuits *circuits
 	facts    together[postledger.ID, *ledger.DeliveryFacts]
-	record   together[ledger.WebhookAttempt, struct{}]
+	record   *recorder
+	closed   sync.Once
 }
 
 const (
-	// askMost bounds a batch of the ledger, askTime how long one may take.
-	askMost = 100
-	askTime = 10 * time.Second
+	// askMost bounds a batch of the ledger, askTime how long one may take, askLinger
+	// how long the first waits for others.
+	askMost   = 100
+	askTime   = 10 * time.Second
+	askLinger = 3 * time.Millisecond
 )
 
 // NewCourier makes a courier.
@@ -87,16 +91,18 @@ func NewCourier(c Config) *Courier {
 		c.DisableAfter = DisableAfter
 	}
 	k := &Courier{Config: c, circuits: newCircuits(c.Slots)}
-	k.facts.most, k.facts.timeout, k.facts.call = askMost, askTime, k.readFacts
-	k.record.most, k.record.timeout, k.record.call = askMost, askTime, k.writeAttempts
+	k.facts.most, k.facts.linger, k.facts.timeout, k.facts.call = askMost, askLinger, askTime, k.readFacts
+	k.record = newRecorder(c.Ledger.RecordWebhookAttempts, c.Log)
 	return k
 }
 
-// Close waits for what is being written; no job may run any more.
+// Close writes what is left to be recorded; no job may run any more.
 func (c *Courier) Close() {
-	c.facts.close()
-	c.record.close()
-	c.Sender.Close()
+	c.closed.Do(func() {
+		c.facts.close()
+		c.record.close()
+		c.Sender.Close()
+	})
 }
 
 // Open is how many endpoints are left alone at the moment.
@@ -137,6 +143,9 @@ func (c *Courier) Handle(ctx context.Context, job Job) error {
 	if facts == nil || facts.AppID != e.AppID {
 		c.Observer.WebhookEnded(EndDropped)
 		return nil
+	}
+	if run, ok := jobs.RunOf(ctx); ok && job.At == 0 {
+		job.At = run.EnqueuedAt.UnixMicro()
 	}
 	event := eventOf(e, &job, facts)
 	body, err := event.Body()
@@ -183,10 +192,7 @@ func (c *Courier) conclude(ctx context.Context, e *Endpoint, job *Job, r *Result
 		row.RetryAt = at.Add(r.Took + wait)
 		after = jobs.RetryIn(wait, errors.New(summary(r)))
 	}
-	// The record is for people: an event is not sent twice for want of it.
-	if _, err := c.record.do(ctx, row); err != nil {
-		c.Log.Warn("a webhook's try could not be recorded", slog.String("webhook", e.ID.String()), slog.Any("error", err))
-	}
+	c.record.add(ctx, row)
 	c.health(ctx, e, r, after == nil)
 	switch {
 	case after != nil:
@@ -217,10 +223,6 @@ func (c *Courier) readFacts(ctx context.Context, ids []postledger.ID) ([]*ledger
 		}
 	}
 	return out, nil
-}
-
-func (c *Courier) writeAttempts(ctx context.Context, list []ledger.WebhookAttempt) ([]struct{}, error) {
-	return make([]struct{}, len(list)), c.Ledger.RecordWebhookAttempts(ctx, list)
 }
 
 // hold keeps the endpoint's jobs out of the hot set while its circuit is open. It

@@ -147,6 +147,7 @@ func TestCourierTellsAndRecords(t *testing.T) {
 			t.Errorf("sent %s, which nobody asked for", body)
 		}
 	}
+	p.courier.Close() // which writes what is to be recorded
 	list, err := p.WebhookAttempts(t.Context(), w.ID, job.Delivery, postledger.ID{}, 10)
 	if err != nil || len(list) != 1 || list[0].Verdict != "delivered" || list[0].EventID != job.EventID() || !list[0].RetryAt.IsZero() {
 		t.Errorf("recorded %+v, %v", list, err)
@@ -214,6 +215,7 @@ func TestCourierLeavesAndDisables(t *testing.T) {
 	if err := p.courier.Handle(t.Context(), job); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("while it is left alone: %v", err)
 	}
+	p.courier.Close() // which writes what is to be recorded
 	n, err := p.WebhookAttempts(t.Context(), w.ID, postledger.ID{}, postledger.ID{}, 100)
 	if err != nil || len(n) != 5 || n[0].RetryAt.IsZero() {
 		t.Errorf("recorded %d tries, %v", len(n), err)

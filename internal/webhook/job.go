@@ -20,8 +20,9 @@ type Job struct {
 	State    postledger.Status `json:"state"`
 	Reason   postledger.Reason `json:"reason,omitempty"`
 	Fence    int64             `json:"fence"`
-	// At is when the state was reached, in microseconds.
-	At int64 `json:"at_us"`
+	// At is when the state was reached, in microseconds; 0 when it was when the job
+	// was written.
+	At int64 `json:"at_us,omitempty"`
 }
 
 func (j *Job) payload() []byte {

@@ -11,7 +11,9 @@ import (
 // with the next. A sender's slots ask for one row each, and a database is asked in
 // batches. There are never more asking than slots, which bounds what waits.
 type together[K, V any] struct {
-	most    int
+	most int
+	// linger is how long the first who asks waits for company.
+	linger  time.Duration
 	timeout time.Duration
 	call    func(ctx context.Context, keys []K) ([]V, error)
 
@@ -49,6 +51,7 @@ func (t *together[K, V]) do(ctx context.Context, key K) (V, error) {
 
 func (t *together[K, V]) run() {
 	for {
+		time.Sleep(t.linger)
 		t.mu.Lock()
 		n := min(len(t.waiting), t.most)
 		batch := t.waiting[:n:n]

@@ -30,6 +30,8 @@ func (dialect) Keys(keys []sqlbox.Key) (string, []any) {
 // Returning: MariaDB could, MySQL cannot.
 func (dialect) Returning() bool { return false }
 
+func (dialect) Alone() bool { return true }
+
 func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string, []any) {
 	head := "INSERT INTO"
 	if conflict == sqlbox.Ignore {

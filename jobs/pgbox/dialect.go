@@ -35,19 +35,19 @@ func (dialect) Bind(query string) string {
 func (dialect) Now() string { return "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint" }
 
 func (dialect) Refs(refs []jobs.Ref) (string, []any) {
-	ids, revs := make([]string, len(refs)), make([]int64, len(refs))
+	ids, revs := make([][16]byte, len(refs)), make([]int64, len(refs))
 	for i, ref := range refs {
-		ids[i], revs[i] = ref.ID.String(), ref.Rev
+		ids[i], revs[i] = ref.ID, ref.Rev
 	}
-	return "(id, rev) IN (SELECT * FROM unnest(?::text[]::uuid[], ?::bigint[]))", []any{ids, revs}
+	return "(id, rev) IN (SELECT * FROM unnest(?::uuid[], ?::bigint[]))", []any{ids, revs}
 }
 
 func (dialect) IDs(ids []jobs.ID) (string, []any) {
-	texts := make([]string, len(ids))
+	all := make([][16]byte, len(ids))
 	for i, id := range ids {
-		texts[i] = id.String()
+		all[i] = id
 	}
-	return "id = ANY (?::text[]::uuid[])", []any{texts}
+	return "id = ANY (?::uuid[])", []any{all}
 }
 
 func (dialect) Keys(keys []sqlbox.Key) (string, []any) {
@@ -59,6 +59,8 @@ func (dialect) Keys(keys []sqlbox.Key) (string, []any) {
 }
 
 func (dialect) Returning() bool { return true }
+
+func (dialect) Alone() bool { return true }
 
 // The inner rows are locked, so that the condition holds for what is changed.
 func (dialect) UpdateSome(set, where, order string) string {

@@ -8,12 +8,17 @@ import (
 // any number of rows, so it is planned once. ORDER BY n numbers the places in
 // the rows' order.
 func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string, []any) {
+	if conflict == sqlbox.Fresh && alike(rows) {
+		return d.insertAlike(rows)
+	}
 	insert := "INSERT INTO job_outbox (" + sqlbox.Columns + ", changed_at) SELECT " + sqlbox.Columns + ", " + d.Now() + `
-		FROM unnest(?::text[]::uuid[], ?::bigint[], ?::smallint[], ?::smallint[], ?::text[], ?::text[], ?::text[],
+		FROM unnest(?::uuid[], ?::bigint[], ?::smallint[], ?::smallint[], ?::text[], ?::text[], ?::text[],
 			?::smallint[], ?::smallint[], ?::smallint[], ?::bytea[],
 			?::bigint[], ?::int[], ?::bigint[], ?::int[], ?::bigint[], ?::int[], ?::text[], ?::text[])
 		WITH ORDINALITY AS u (` + sqlbox.Columns + `, n)`
 	switch conflict {
+	case sqlbox.Fresh:
+		insert += " ORDER BY n"
 	case sqlbox.Ignore:
 		insert += " ORDER BY n ON CONFLICT DO NOTHING"
 	case sqlbox.Replace:
@@ -33,9 +38,52 @@ func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string,
 	return insert, columns(rows)
 }
 
+// alike tells whether the rows differ in nothing but id, payload and when they were
+// handed over, as a list does that was made for one purpose.
+func alike(rows []sqlbox.Record) bool {
+	first := &rows[0]
+	for i := range rows {
+		r := &rows[i]
+		if r.State != first.State || r.Epoch != first.Epoch || r.Reason != first.Reason || r.Rev != first.Rev ||
+			r.Durable != first.Durable || r.Attempts != first.Attempts || r.Lane != first.Lane || r.Group != first.Group ||
+			r.Handler != first.Handler || r.DedupeKey != first.DedupeKey || r.Kind != first.Kind || r.Bypass != first.Bypass ||
+			!r.RunAt.Equal(first.RunAt) || r.MaxAttempts != first.MaxAttempts || r.Timeout != first.Timeout {
+			return false
+		}
+	}
+	return true
+}
+
+// insertAlike passes what is the same for all rows once: an array of it costs the
+// server as much as one that says something.
+func (d dialect) insertAlike(rows []sqlbox.Record) (string, []any) {
+	n := len(rows)
+	ids, payloads, enqueued := make([][16]byte, n), make([][]byte, n), make([]int64, n)
+	for i := range rows {
+		ids[i], enqueued[i] = rows[i].ID, sqlbox.Micros(rows[i].EnqueuedAt)
+		if payloads[i] = rows[i].Payload; payloads[i] == nil {
+			payloads[i] = []byte{}
+		}
+	}
+	r := &rows[0]
+	var key *string
+	if r.DedupeKey != "" {
+		key = &r.DedupeKey
+	}
+	return "INSERT INTO job_outbox (" + sqlbox.Columns + `, changed_at)
+		SELECT u.id, ?::bigint, ?::smallint, ?::smallint, ?::text, ?::text, ?::text, ?::smallint, ?::smallint, ?::smallint, u.payload,
+			?::bigint, ?::int, ?::bigint, ?::int, u.enqueued_at, 0, ?::text, ?::text, ` + d.Now() + `
+		FROM unnest(?::uuid[], ?::bytea[], ?::bigint[]) WITH ORDINALITY AS u (id, payload, enqueued_at, n) ORDER BY n`,
+		[]any{
+			r.Rev, int16(r.State), int16(sqlbox.LaneNumber(r.Lane)), r.Group, r.Handler, key, int16(r.Kind), bit(r.Bypass), bit(r.Durable),
+			sqlbox.Micros(r.RunAt), int32(r.MaxAttempts), r.Timeout.Microseconds(), int32(r.Attempts), r.Reason, r.Epoch,
+			ids, payloads, enqueued,
+		}
+}
+
 func columns(rows []sqlbox.Record) []any {
 	n := len(rows)
-	ids, revs := make([]string, n), make([]int64, n)
+	ids, revs := make([][16]byte, n), make([]int64, n)
 	states, lanes, kinds, bypass, durable := make([]int16, n), make([]int16, n), make([]int16, n), make([]int16, n), make([]int16, n)
 	groups, handlers, reasons, epochs := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	keys, payloads := make([]*string, n), make([][]byte, n)
@@ -43,7 +91,7 @@ func columns(rows []sqlbox.Record) []any {
 	maxAttempts, attempts, refused := make([]int32, n), make([]int32, n), make([]int32, n)
 	for i := range rows {
 		r := &rows[i]
-		ids[i], revs[i], states[i], lanes[i] = r.ID.String(), r.Rev, int16(r.State), int16(sqlbox.LaneNumber(r.Lane))
+		ids[i], revs[i], states[i], lanes[i] = r.ID, r.Rev, int16(r.State), int16(sqlbox.LaneNumber(r.Lane))
 		groups[i], handlers[i], reasons[i], epochs[i] = r.Group, r.Handler, r.Reason, r.Epoch
 		kinds[i], bypass[i], durable[i] = int16(r.Kind), bit(r.Bypass), bit(r.Durable)
 		runAt[i], timeouts[i], enqueued[i] = sqlbox.Micros(r.RunAt), r.Timeout.Microseconds(), sqlbox.Micros(r.EnqueuedAt)

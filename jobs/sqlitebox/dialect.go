@@ -31,10 +31,13 @@ func (dialect) Keys(keys []sqlbox.Key) (string, []any) {
 
 func (dialect) Returning() bool { return true }
 
+// Alone: who writes must have had its turn, and holds the write lock from the start.
+func (dialect) Alone() bool { return false }
+
 func (d dialect) Insert(rows []sqlbox.Record, conflict sqlbox.Conflict) (string, []any) {
 	statement, args := sqlbox.ValuesInsert("INSERT INTO", d.Now(), rows)
 	switch conflict {
-	case sqlbox.Ignore:
+	case sqlbox.Ignore, sqlbox.Fresh:
 		statement += " ON CONFLICT DO NOTHING"
 	case sqlbox.Replace:
 		statement += ` ON CONFLICT (id) DO NOTHING

@@ -2,24 +2,30 @@ package ledgertest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/jobs"
 )
 
-// listener makes one job of each move.
-type listener struct{ on bool }
+// listener makes one job of each move, and keeps the moments that it was told.
+type listener struct {
+	on bool
+	at map[postledger.ID]time.Time
+}
 
 func (a *listener) Listening() bool { return a.on }
 
 func (a *listener) JobsOf(moves []ledger.Move) []ledger.JobRow {
 	var rows []ledger.JobRow
 	for _, m := range moves {
-		name := fmt.Sprint(m.ID, " ", m.AppID, " ", m.Status, " ", m.Reason, " ", m.Fence, " ", m.At.IsZero())
+		name := fmt.Sprint(m.ID, " ", m.AppID, " ", m.Status, " ", m.Reason, " ", m.Fence)
+		a.at[m.ID] = m.At
 		rows = append(rows, ledger.JobRow{
 			ID: postledger.ID(jobs.DeriveID(jobs.ID(m.ID), name)), Handler: "told", Group: m.AppID.String(), Slow: true, Payload: []byte(name),
 		})
@@ -31,7 +37,7 @@ func (a *listener) JobsOf(moves []ledger.Move) []ledger.JobRow {
 // in its transaction, once. jobsOf reads the ledger's jobs in their order.
 func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger) []jobs.Row) {
 	listening := func(t *testing.T) (*World, *listener) {
-		a := &listener{on: true}
+		a := &listener{on: true, at: map[postledger.ID]time.Time{}}
 		w := NewWorld(t, func(t *testing.T) *ledger.Ledger {
 			l := open(t)
 			l.AnnounceTo(a)
@@ -53,7 +59,7 @@ func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger)
 		}
 	}
 	line := func(w *World, id postledger.ID, s postledger.Status, r postledger.Reason, fence int64) string {
-		return fmt.Sprint(id, " ", w.App.ID, " ", s, " ", r, " ", fence, " ", false)
+		return fmt.Sprint(id, " ", w.App.ID, " ", s, " ", r, " ", fence)
 	}
 
 	t.Run("every move of the table", func(t *testing.T) {
@@ -64,12 +70,15 @@ func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger)
 				continue // a lease
 			}
 			for _, by := range m.By {
-				for _, owned := range []bool{false, true} {
+				for _, way := range []string{"", "its app is known", "owned"} {
 					a.on = false
 					id, fence := w.in(m.From)
 					a.on = true
 					s := ledger.Settlement{ID: id, Fence: fence, Mover: by, To: m.To, Reason: "why"}
-					if owned && m.From == postledger.StatusSending {
+					switch {
+					case way == "its app is known":
+						s.App = w.App.ID
+					case way == "owned" && m.From == postledger.StatusSending:
 						s.Owner, s.Event = w.Worker.ID, &ledger.Event{Kind: "known"}
 					}
 					when := fmt.Sprintf("%s to %s by %s", m.From, m.To, by)
@@ -83,6 +92,31 @@ func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger)
 					expect(w, when, want...)
 				}
 			}
+		}
+	})
+
+	t.Run("the moment of a move", func(t *testing.T) {
+		w, a := listening(t)
+		var written []jobs.Row
+		for _, app := range []postledger.ID{{}, w.App.ID} {
+			id := w.Send([]string{"a@x.example"})[0]
+			l := w.LeaseN(1)[0]
+			w.MustSettle(ledger.Settlement{ID: id, App: app, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent})
+			rows := jobsOf(t, w.Ledger)
+			at := a.at[id]
+			if at.IsZero() {
+				at = rows[len(rows)-1].EnqueuedAt
+			}
+			// Where the app is not known, the moment is that of another statement.
+			if settled := w.Row(id).SettledAt; !at.Equal(settled) && (!app.IsZero() || at.Sub(settled).Abs() > time.Second) {
+				t.Errorf("told that it was at %v, and it settled at %v", at, settled)
+			}
+			row := rows[len(rows)-1]
+			row.ID, row.Place, row.Payload, row.EnqueuedAt, row.ChangedAt = jobs.ID{}, 0, nil, time.Time{}, time.Time{}
+			written = append(written, row)
+		}
+		if !reflect.DeepEqual(written[0], written[1]) {
+			t.Errorf("two ways write\n%+v\n%+v", written[0], written[1])
 		}
 	})
 
@@ -102,25 +136,30 @@ func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger)
 		expect(w, "canceled from the wire", canceled, line(w, onWire, postledger.StatusCanceled, postledger.ReasonCanceledByOperator, l.Fence))
 	})
 
-	t.Run("a batch, in which some are refused and some wait again", func(t *testing.T) {
-		w, _ := listening(t)
-		w.Send([]string{"a@x.example", "b@x.example", "c@x.example", "d@x.example"})
-		ls := w.LeaseN(4)
-		var ss []ledger.Settlement
-		for _, l := range ls {
-			ss = append(ss, ledger.Settlement{ID: l.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent, Charged: true})
-		}
-		ss[1].Fence--
-		ss[2].To = postledger.StatusQueued
-		ss[3].To, ss[3].Reason = postledger.StatusFailed, postledger.ReasonRejectedMessage
-		out, settles, err := w.SettleBy(t.Context(), w.Worker.ID, ledger.Counts{}, ss)
-		must(t, err)
-		if !out[0].Applied || out[1].Applied || !out[2].Applied || !out[3].Applied || settles == 0 {
-			t.Fatalf("%+v, %d settles", out, settles)
-		}
-		expect(w, "the batch", line(w, ls[0].ID, postledger.StatusSent, "", ls[0].Fence),
-			line(w, ls[3].ID, postledger.StatusFailed, postledger.ReasonRejectedMessage, ls[3].Fence))
-	})
+	for _, known := range []bool{false, true} {
+		t.Run(fmt.Sprintf("a batch, in which some are refused and some wait again, app known: %v", known), func(t *testing.T) {
+			w, _ := listening(t)
+			w.Send([]string{"a@x.example", "b@x.example", "c@x.example", "d@x.example"})
+			ls := w.LeaseN(4)
+			var ss []ledger.Settlement
+			for _, l := range ls {
+				ss = append(ss, ledger.Settlement{ID: l.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent, Charged: true})
+				if known {
+					ss[len(ss)-1].App = w.App.ID
+				}
+			}
+			ss[1].Fence--
+			ss[2].To = postledger.StatusQueued
+			ss[3].To, ss[3].Reason = postledger.StatusFailed, postledger.ReasonRejectedMessage
+			out, settles, err := w.SettleBy(t.Context(), w.Worker.ID, ledger.Counts{}, ss)
+			must(t, err)
+			if !out[0].Applied || out[1].Applied || !out[2].Applied || !out[3].Applied || settles == 0 {
+				t.Fatalf("%+v, %d settles", out, settles)
+			}
+			expect(w, "the batch", line(w, ls[0].ID, postledger.StatusSent, "", ls[0].Fence),
+				line(w, ls[3].ID, postledger.StatusFailed, postledger.ReasonRejectedMessage, ls[3].Fence))
+		})
+	}
 
 	t.Run("nobody listens", func(t *testing.T) {
 		w, a := listening(t)
@@ -137,13 +176,14 @@ func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger)
 		var heard int
 		w.OnJobs(func() { heard++ })
 		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusSent})
+		w.MustSettle(ledger.Settlement{ID: id, App: w.App.ID, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusSent})
 		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusFailed})
 		expect(w, "refused")
 		if heard != 0 {
 			t.Errorf("the queue was woken %d times for nothing", heard)
 		}
 		l := w.Row(id)
-		w.MustSettle(ledger.Settlement{ID: id, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent})
+		w.MustSettle(ledger.Settlement{ID: id, App: w.App.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent})
 		if heard == 0 {
 			t.Error("the queue was not woken")
 		}

@@ -28,6 +28,7 @@ type Box struct {
 	db      *sql.DB
 	d       Dialect
 	writing Writing
+	own     bool // writing is this box's
 }
 
 // Writing runs a body in one transaction, which is committed when it returns nil
@@ -36,7 +37,7 @@ type Writing func(ctx context.Context, body func(ctx context.Context, q Querier)
 
 // New makes an outbox of a database whose schema was migrated.
 func New(db *sql.DB, d Dialect) *Box {
-	b := &Box{db: db, d: d}
+	b := &Box{db: db, d: d, own: true}
 	b.writing = b.begin
 	return b
 }
@@ -49,8 +50,12 @@ func NewWith(db *sql.DB, d Dialect, writing Writing) *Box {
 // write runs a transaction, again when it was rolled back for no fault of its
 // own. An error means that its fate is unknown.
 func (b *Box) write(ctx context.Context, doing string, body func(*session) error) error {
+	return b.again(ctx, doing, func() error { return b.once(ctx, body) })
+}
+
+func (b *Box) again(ctx context.Context, doing string, once func() error) error {
 	for try := 1; ; try++ {
-		err := b.once(ctx, body)
+		err := once()
 		switch {
 		case err == nil:
 			return nil
@@ -76,6 +81,15 @@ func (b *Box) once(ctx context.Context, body func(*session) error) error {
 	})
 }
 
+// single is write for a body of one statement: it is a transaction by itself where
+// the dialect has it so, without the ways there and back of BEGIN and COMMIT.
+func (b *Box) single(ctx context.Context, doing string, body func(*session) error) error {
+	if !b.own || !b.d.Alone() {
+		return b.write(ctx, doing, body)
+	}
+	return b.again(ctx, doing, func() error { return body(b.reader(ctx)) })
+}
+
 // begin is Writing by a transaction of the dialect's own.
 func (b *Box) begin(ctx context.Context, body func(context.Context, Querier) error) error {
 	tx, err := b.d.Begin(ctx, b.db)
@@ -93,7 +107,7 @@ func (b *Box) begin(ctx context.Context, body func(context.Context, Querier) err
 	return nil
 }
 
-// reader runs statements that only read, each by itself.
+// reader runs statements each by itself, most of which only read.
 func (b *Box) reader(ctx context.Context) *session { return &session{ctx: ctx, q: b.db, d: b.d} }
 
 // Querier is what transactions and databases have in common.

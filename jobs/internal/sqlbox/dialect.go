@@ -26,6 +26,9 @@ type Dialect interface {
 	// Returning tells whether the database has RETURNING, for Insert with [Ignore]
 	// and [Replace].
 	Returning() bool
+	// Alone tells that a statement outside a transaction is one by itself, and that
+	// Insert with [Fresh] fails when a row is there.
+	Alone() bool
 	// UpdateSome and DeleteSome change at most "?" rows (the last argument) that
 	// hold a condition, the first in an order.
 	UpdateSome(set, where, order string) string
@@ -65,6 +68,9 @@ const (
 	// GiveBack changes the row of that id, if its rev is the same and it was not
 	// set aside: state, run_at, attempts and reason; and it gets the next rev.
 	GiveBack
+	// Fresh says that there is none: what it does with one is Ignore, or to fail with
+	// an error that is Transient. No row has a key.
+	Fresh
 )
 
 // Key is what makes jobs of one handler replace each other.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,16 +19,28 @@ func (b *Box) Insert(ctx context.Context, rows []jobs.Insertion) ([]jobs.Inserte
 	// Nearly always every plain row is new, and a count says so. When it does not,
 	// the transaction runs again and asks which.
 	ask := false
+	if b.own && b.d.Alone() && plan.lone() {
+		fresh := make(map[jobs.ID]int64, len(rows))
+		err := b.reader(ctx).insertNew(plan.plain, fresh)
+		switch {
+		case err == nil:
+			return plan.answers(fresh, nil), nil
+		case !b.d.Transient(err):
+			return nil, fmt.Errorf("insert jobs: %w", err)
+		}
+		ask = true
+	}
 	err := b.write(ctx, "insert jobs", func(s *session) error {
 		fresh := make(map[jobs.ID]int64, len(rows))
 		for _, part := range plan.parts() {
-			write := s.insert
+			var err error
 			if part.conflict == Ignore && !ask {
-				write = s.insertNew
+				err = s.insertNew(part.rows, fresh)
+			} else {
+				err = s.insert(part.rows, part.conflict, fresh)
 			}
-			err := write(part.rows, part.conflict, fresh)
 			if err != nil {
-				ask = ask || errors.Is(err, errRaced)
+				ask = ask || errors.Is(err, errRaced) || b.d.Transient(err)
 				return err
 			}
 		}
@@ -128,6 +141,18 @@ func (p *insertPlan) parts() []insertPart {
 	return []insertPart{{p.plain, Ignore}, {p.keyed, Replace}}
 }
 
+// lone tells that the plan is one statement.
+func (p *insertPlan) lone() bool {
+	if len(p.keyed) > 0 || len(p.plain) == 0 || len(p.plain) > chunk {
+		return false
+	}
+	size := 0
+	for i := range p.plain {
+		size += len(p.plain[i].Payload)
+	}
+	return size <= statementBytes
+}
+
 // missing are the ids that were planned and not written.
 func (p *insertPlan) missing(fresh map[jobs.ID]int64) []jobs.ID {
 	var ids []jobs.ID
@@ -161,9 +186,9 @@ func (p *insertPlan) answers(fresh, known map[jobs.ID]int64) []jobs.Inserted {
 
 // insertNew writes rows that should all be new: when one was there, what was
 // written is not known.
-func (s *session) insertNew(rows []Record, conflict Conflict, fresh map[jobs.ID]int64) error {
+func (s *session) insertNew(rows []Record, fresh map[jobs.ID]int64) error {
 	for part := range recordChunks(rows) {
-		statement, args := s.d.Insert(part, conflict)
+		statement, args := s.d.Insert(part, Fresh)
 		written, err := s.exec(statement, args...)
 		if err != nil {
 			return err

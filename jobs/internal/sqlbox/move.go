@@ -15,7 +15,7 @@ func (b *Box) Ripen(ctx context.Context, limit int) (int, error) {
 
 // some runs a statement that changes at most so many rows.
 func (b *Box) some(ctx context.Context, doing, statement string, args ...any) (n int, err error) {
-	err = b.write(ctx, doing, func(s *session) (err error) {
+	err = b.single(ctx, doing, func(s *session) (err error) {
 		n, err = s.exec(statement, args...)
 		return err
 	})
@@ -45,7 +45,11 @@ func (b *Box) refs(ctx context.Context, doing, statement string, before []any, r
 		return 0, nil
 	}
 	refs = inOrder(refs)
-	err = b.write(ctx, doing, func(s *session) (err error) {
+	write := b.write
+	if len(refs) <= chunk {
+		write = b.single
+	}
+	err = write(ctx, doing, func(s *session) (err error) {
 		n, err = s.byRefs(statement, before, refs)
 		return err
 	})
