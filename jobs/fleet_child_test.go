@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"database/sql"
@@ -41,8 +42,10 @@ type memberConfig struct {
 	Mode            jobs.Mode
 	Limits          jobs.Limits
 	// Producer numbers a producer, from 1: it enqueues Jobs jobs into Lane, Batch at a
-	// time, and ends when all are accepted.
+	// time, and ends when all are accepted. Start counts its starts: jobs have the same
+	// ids in each, and say in which they were enqueued.
 	Producer, Jobs, Batch int
+	Start                 int
 	Lane                  jobs.Lane
 	Group                 string
 	Payload               int
@@ -51,9 +54,10 @@ type memberConfig struct {
 	Slots   int
 	Failing bool
 	Dead    string
-	// Drain lets the process drain; KillAt is the failpoint at which it ends itself.
-	Drain  bool
-	KillAt string
+	// Drain lets the process drain; KillAt is the failpoint at which it ends itself,
+	// HoldAt the one at which it says so, once, and waits for a line.
+	Drain          bool
+	KillAt, HoldAt string
 }
 
 func runMember(text string) error {
@@ -67,6 +71,7 @@ func runMember(text string) error {
 	if err != nil {
 		return fmt.Errorf("read the Redis URL: %w", err)
 	}
+	redis.SetLogger(quiet{})
 	client := redis.NewClient(options)
 	defer client.Close()
 	db, err := sql.Open("pgx", c.Postgres)
@@ -95,14 +100,27 @@ func (c memberConfig) drain() jobs.DrainConfig {
 	return jobs.DrainConfig{
 		Owner: fmt.Sprint(os.Getpid(), " ", time.Now().UnixNano()), Idle: 100 * time.Millisecond,
 		LeaseLife: 2 * time.Second, Beat: time.Second, Sweep: 500 * time.Millisecond, LostAge: time.Second,
-		Failpoint: func(name string) {
-			if name == c.KillAt {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				select {} // it takes a moment
-			}
-		},
+		Failpoint: c.failpoint(),
 	}
 }
+
+func (c memberConfig) failpoint() func(string) {
+	held := false
+	return func(name string) {
+		switch {
+		case name == c.KillAt:
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // it takes a moment
+		case name == c.HoldAt && !held:
+			held = true
+			fmt.Println(heldLine)
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		}
+	}
+}
+
+// heldLine is what a process says that is held.
+const heldLine = "held"
 
 // produce enqueues again, under the same ids, what it was refused.
 func produce(ctx context.Context, c memberConfig, hot jobs.Hot, outbox jobs.Outbox) error {
@@ -113,9 +131,10 @@ func produce(ctx context.Context, c memberConfig, hot jobs.Hot, outbox jobs.Outb
 	for first := 0; first < c.Jobs; first += c.Batch {
 		list := make([]jobs.Job, min(c.Batch, c.Jobs-first))
 		for i := range list {
-			payload := fmt.Appendf(nil, "%d %d", c.Producer, first+i)
+			id := jobs.DeriveID(jobs.ID{}, fmt.Sprint(c.Producer, " ", first+i))
+			payload := fmt.Appendf(nil, "%d %d %d", c.Producer, first+i, c.Start)
 			list[i] = jobs.Job{
-				ID:      jobs.DeriveID(jobs.ID{}, string(payload)),
+				ID:      id,
 				Handler: "h", Lane: c.Lane, Group: c.Group,
 				Payload: append(payload, make([]byte, max(c.Payload-len(payload), 0))...),
 			}
@@ -136,6 +155,11 @@ func produce(ctx context.Context, c memberConfig, hot jobs.Hot, outbox jobs.Outb
 	}
 	return client.Close(ctx)
 }
+
+// quiet: that a server is gone is what the test does.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
 
 var errNoLuck = errors.New("no luck")
 
@@ -161,7 +185,7 @@ func consume(ctx context.Context, c memberConfig, hot jobs.Hot, outbox jobs.Outb
 	if err != nil {
 		return err
 	}
-	worker, err := jobs.NewWorker(hot, outbox, registry, jobs.WorkerOptions{Slots: c.Slots, Lease: 2 * time.Second})
+	worker, err := jobs.NewWorker(hot, outbox, registry, jobs.WorkerOptions{Slots: c.Slots, Lease: 2 * time.Second, Failpoint: c.failpoint()})
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,17 @@ func killFleet(t *testing.T, each, rounds int, patience time.Duration) {
 			f.empty(patience)
 			f.all(producers, each)
 			kept.kill()
-			t.Logf("%d jobs ran, %d runs were further ones, over %d rounds of kills", producers*each, f.again(), rounds)
+			enqueued, others := f.causes()
+			// What a worker held: what ran, what had ended and what was being written;
+			// and all that is hot when the drain dies before it has removed the rows.
+			most := rounds * 3 * slots
+			if mode == jobs.Overflow {
+				most += rounds * (limits.Jobs + limits.Jobs/10)
+			}
+			if others > most {
+				t.Errorf("%d runs were further ones of jobs that were enqueued once, more than %d", others, most)
+			}
+			t.Logf("%d jobs ran; %d runs were further ones after kills, %d of jobs that a restarted producer had enqueued anew, over %d rounds", producers*each, others, enqueued, rounds)
 		})
 	}
 }

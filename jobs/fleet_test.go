@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -32,27 +33,33 @@ type fleet struct {
 	outbox pgbox.Box
 	hot    jobs.Hot
 
-	mu    sync.Mutex
-	runs  map[string]int // of each job, by "producer number"
-	begun []start
+	mu     sync.Mutex
+	runs   map[string]int // of each job, by "producer number"
+	begun  []start
+	starts map[int]int // of each producer
 }
 
-// start is when a job began to run, and how long it had waited.
+// start is when a job began to run, how long it had waited, and in which of its
+// producer's starts it was enqueued.
 type start struct {
-	producer, number int
-	at               int64
-	wait             time.Duration
+	producer, number, enqueued int
+	at                         int64
+	wait                       time.Duration
 }
 
 func newFleet(t *testing.T, config memberConfig) *fleet {
 	t.Helper()
-	config.Redis = testserver.PrivateRedis(t, "appendonly=no").URL()
-	config.Postgres = testserver.Postgres(t)
+	return newFleetOn(t, config, testserver.PrivateRedis(t, "appendonly=no").URL(), testserver.Postgres(t))
+}
+
+func newFleetOn(t *testing.T, config memberConfig, redisURL, postgres string) *fleet {
+	t.Helper()
+	config.Redis, config.Postgres = redisURL, postgres
 	options, err := redis.ParseURL(config.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{T: t, config: config, server: redis.NewClient(options), runs: map[string]int{}}
+	f := &fleet{T: t, config: config, server: redis.NewClient(options), runs: map[string]int{}, starts: map[int]int{}}
 	t.Cleanup(func() { f.server.Close() })
 	db, err := sql.Open("pgx", config.Postgres)
 	if err != nil {
@@ -72,6 +79,8 @@ func newFleet(t *testing.T, config memberConfig) *fleet {
 // member is one process.
 type member struct {
 	cmd  *exec.Cmd
+	in   io.WriteCloser
+	held chan struct{} // closed when it says that it is held
 	done chan struct{}
 	err  error
 }
@@ -89,10 +98,13 @@ func (f *fleet) start(change func(*memberConfig)) *member {
 	if err != nil {
 		f.Fatal(err)
 	}
-	m := &member{cmd: exec.Command(self), done: make(chan struct{})}
+	m := &member{cmd: exec.Command(self), held: make(chan struct{}), done: make(chan struct{})}
 	m.cmd.Env = append(os.Environ(), memberVariable+"="+string(text))
 	m.cmd.Stderr = os.Stderr
 	out, err := m.cmd.StdoutPipe()
+	if err == nil {
+		m.in, err = m.cmd.StdinPipe()
+	}
 	if err == nil {
 		err = m.cmd.Start()
 	}
@@ -102,6 +114,10 @@ func (f *fleet) start(change func(*memberConfig)) *member {
 	go func() {
 		defer close(m.done)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if lines.Text() == heldLine {
+				close(m.held)
+				continue
+			}
 			f.note(lines.Text())
 		}
 		m.err = m.cmd.Wait()
@@ -122,23 +138,25 @@ func (f *fleet) drainer(killAt string) *member {
 }
 
 func (f *fleet) producer(n int) *member {
-	return f.start(func(c *memberConfig) { c.Producer = n })
+	f.starts[n]++
+	return f.start(func(c *memberConfig) { c.Producer, c.Start = n, f.starts[n] })
 }
 
 // note reads a worker's line. A line that a kill cut short is of a run that was not
 // acknowledged: it comes again.
 func (f *fleet) note(line string) {
 	part := strings.Fields(line)
-	if len(part) != 4 {
+	if len(part) != 5 {
 		return
 	}
 	var s start
-	var errs [4]error
+	var errs [5]error
 	var wait int64
 	s.producer, errs[0] = strconv.Atoi(part[0])
 	s.number, errs[1] = strconv.Atoi(part[1])
-	s.at, errs[2] = strconv.ParseInt(part[2], 10, 64)
-	wait, errs[3] = strconv.ParseInt(part[3], 10, 64)
+	s.enqueued, errs[2] = strconv.Atoi(part[2])
+	s.at, errs[3] = strconv.ParseInt(part[3], 10, 64)
+	wait, errs[4] = strconv.ParseInt(part[4], 10, 64)
 	for _, err := range errs {
 		if err != nil {
 			return
@@ -164,6 +182,20 @@ func (f *fleet) again() int {
 	return len(f.begun) - len(f.runs)
 }
 
+// causes tells further runs apart: of a job that a later start of its producer had
+// enqueued anew, when it had finished and was not known any more, and of one that was
+// enqueued once.
+func (f *fleet) causes() (enqueued, others int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	type job struct{ producer, number, enqueued int }
+	runs := map[job]int{}
+	for _, s := range f.begun {
+		runs[job{s.producer, s.number, s.enqueued}]++
+	}
+	return len(runs) - len(f.runs), len(f.begun) - len(runs)
+}
+
 // await polls, looks at the server's memory each time, and gives its largest growth.
 func (f *fleet) await(what string, patience time.Duration, before int64, done func() bool) (grown int64) {
 	f.Helper()
@@ -171,7 +203,9 @@ func (f *fleet) await(what string, patience time.Duration, before int64, done fu
 	defer tick.Stop()
 	timeout := time.After(patience)
 	for {
-		grown = max(grown, f.memory()-before)
+		if before > 0 {
+			grown = max(grown, f.memory()-before)
+		}
 		if done() {
 			return grown
 		}

@@ -26,6 +26,9 @@ type WorkerOptions struct {
 	StopPatience, FlushPatience time.Duration
 	Observer                    Observer
 	Log                         *slog.Logger
+	// Failpoint, when it is set, is called at named moments, for tests that stop
+	// the worker there.
+	Failpoint func(name string)
 }
 
 func (o WorkerOptions) withDefaults() WorkerOptions {
@@ -49,6 +52,9 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Failpoint == nil {
+		o.Failpoint = func(string) {}
 	}
 	return o
 }

@@ -128,6 +128,7 @@ func reason(err error) string {
 // writeBatch writes the rows first and then what is hot: a crash in between leaves
 // a job in the set that runs again, and never a row without its job.
 func (w *Worker) writeBatch(ctx context.Context, batch []*ending) error {
+	w.o.Failpoint("worker: ran")
 	p := w.plan(batch, time.Now())
 	steps := []struct {
 		n   int
@@ -145,6 +146,7 @@ func (w *Worker) writeBatch(ctx context.Context, batch []*ending) error {
 		if err := w.persist(ctx, step.run); err != nil {
 			return err
 		}
+		w.o.Failpoint("worker: wrote")
 	}
 	return nil
 }
