@@ -39,6 +39,7 @@ type Client struct {
 	reach  reach
 	load   ceiling
 	spills spillIDs
+	adding *trouble
 
 	mu     sync.Mutex
 	closed bool
@@ -81,8 +82,9 @@ func NewClient(hot Hot, outbox Outbox, o ClientOptions) (*Client, error) {
 	o.Lanes = maps.Clone(o.Lanes)
 	return &Client{
 		hot: hot, outbox: outbox, o: o,
-		reach: reach{hot: hot, pause: o.HotPause, blind: map[Scope]int{}},
-		load:  ceiling{outbox: outbox, most: o.MaxBacklog},
+		reach:  reach{hot: hot, pause: o.HotPause, blind: map[Scope]int{}},
+		load:   ceiling{outbox: outbox, most: o.MaxBacklog},
+		adding: newTrouble(o.Log, "the hot set cannot be reached"),
 	}, nil
 }
 

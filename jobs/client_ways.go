@@ -133,7 +133,7 @@ func (c *Client) add(ctx context.Context, add Add) ([]Admission, error) {
 		if !errors.Is(err, context.Canceled) {
 			c.reach.failed(time.Now())
 			c.o.Observer.Unavailable()
-			c.o.Log.Warn("the hot set cannot be reached", slog.Any("error", err))
+			c.adding.fails(err)
 		}
 		if !errors.Is(err, ErrUnavailable) {
 			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -141,6 +141,7 @@ func (c *Client) add(ctx context.Context, add Add) ([]Admission, error) {
 		return answers, err
 	}
 	c.reach.raised(raise, seen)
+	c.adding.works()
 	return answers, nil
 }
 

@@ -111,6 +111,7 @@ func (d *Drain) Stats() DrainStats {
 // and tried again.
 func (d *Drain) Run(ctx context.Context) {
 	p := newPass(d)
+	draining := newTrouble(d.config.Log, "the drain of waiting jobs was interrupted")
 	defer d.release(ctx)
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -122,8 +123,11 @@ func (d *Drain) Run(ctx context.Context) {
 		if !holds {
 			d.backlog.Store(nil)
 		}
-		if err != nil && ctx.Err() == nil {
-			d.config.Log.Warn("the drain of waiting jobs was interrupted", slog.Any("error", err))
+		switch {
+		case err == nil:
+			draining.works()
+		case ctx.Err() == nil:
+			draining.fails(err)
 			wait = d.config.Idle
 		}
 		if p.left {

@@ -55,9 +55,13 @@ func NewScheduler(hot Hot, outbox Outbox, config SchedulerConfig) *Scheduler {
 func (s *Scheduler) Run(ctx context.Context) {
 	tick := time.NewTicker(s.config.Tick)
 	defer tick.Stop()
+	looking := newTrouble(s.config.Log, "schedules were not looked after")
 	for {
-		if err := s.look(ctx); err != nil && ctx.Err() == nil {
-			s.config.Log.Warn("schedules were not looked after", slog.Any("error", err))
+		switch err := s.look(ctx); {
+		case err == nil:
+			looking.works()
+		case ctx.Err() == nil:
+			looking.fails(err)
 		}
 		select {
 		case <-tick.C:

@@ -86,6 +86,8 @@ type Worker struct {
 	slots    *slots
 	held     held
 	ends     chan *ending
+	// What fails as long as a server is gone.
+	taking, keeping, writing *trouble
 }
 
 // NewWorker makes a worker. The outbox may be nil: then a job that is set aside is
@@ -113,7 +115,10 @@ func NewWorker(hot Hot, outbox Outbox, registry *Registry, o WorkerOptions) (*Wo
 		slots: newSlots(o.Slots, max(int(float64(o.Slots)*o.SlowShare), 1)),
 		held:  held{jobs: map[heldKey]*running{}, single: map[string]bool{}},
 		// As many as can end while the writer is busy: then runs keep their slots.
-		ends: make(chan *ending, o.Slots),
+		ends:    make(chan *ending, o.Slots),
+		taking:  newTrouble(o.Log, "take jobs"),
+		keeping: newTrouble(o.Log, "keep leases"),
+		writing: newTrouble(o.Log, "write what became of jobs"),
 	}, nil
 }
 
@@ -203,13 +208,14 @@ func (w *Worker) takeUntil(ctx, jobsCtx context.Context, running *sync.WaitGroup
 		held, err := w.hot.Take(ctx, Take{Worker: w.o.Name, Max: most, MaxSlow: slow, Lease: w.o.Lease, Wait: wait})
 		if err != nil {
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
-			w.o.Log.Warn("take jobs", slog.Any("error", err))
+			w.taking.fails(err)
 			if within(ctx.Done(), pause) {
 				return
 			}
 			continue
 		}
 		pause = 0
+		w.taking.works()
 		if len(held) == 0 && slow == 0 {
 			w.slots.await(ctx, fullWait)
 			continue

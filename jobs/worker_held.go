@@ -118,9 +118,10 @@ func (w *Worker) keepLeases(ctx context.Context) {
 	verdicts, err := w.hot.Extend(ctx, leases, w.o.Lease)
 	if err != nil {
 		// The jobs go on. If it lasts, others run them too.
-		w.o.Log.Warn("keep leases", slog.Int("jobs", len(all)), slog.Any("error", err))
+		w.keeping.fails(err, slog.Int("jobs", len(all)))
 		return
 	}
+	w.keeping.works()
 	for i, r := range all {
 		switch {
 		case verdicts[i] == Lost:

@@ -165,12 +165,13 @@ func (w *Worker) persist(ctx context.Context, write func(context.Context) error)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := try()
 		if err == nil {
+			w.writing.works()
 			return nil
 		}
 		if ctx.Err() != nil || errors.Is(err, ErrClosed) {
 			return err
 		}
-		w.o.Log.Warn("write what became of jobs", slog.Any("error", err))
+		w.writing.fails(err)
 		if within(ctx.Done(), pause) {
 			return err
 		}

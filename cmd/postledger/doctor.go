@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net"
 
 	"github.com/postledger/postledger/internal/app/doctor"
@@ -21,6 +22,7 @@ func (c *doctorCmd) Run(e *env) error {
 	if c.NoDNS {
 		o.DNS = nil
 	}
+	logRedis(slog.New(slog.DiscardHandler)) // what it finds stands in the table
 	findings := doctor.Examine(e.ctx, cfg, o)
 	bad := 0
 	rows := make([][]string, len(findings))

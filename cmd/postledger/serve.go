@@ -24,6 +24,7 @@ func (c *serveCmd) Run(e *env) error {
 	if point != nil {
 		o.Kill = point.At
 	}
+	logRedis(o.Log)
 	app.TuneHeap(cfg, os.Getenv)
 	return app.New(*cfg, o).Run(e.ctx, nil)
 }

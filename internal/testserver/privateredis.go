@@ -10,7 +10,8 @@ import (
 // frozen.
 type RedisServer struct {
 	daemon
-	node redisNode
+	node     redisNode
+	settings []string
 }
 
 // PrivateRedis starts a Redis server that belongs to this test. It writes every
@@ -19,6 +20,12 @@ type RedisServer struct {
 // "name=value". When no server program is installed because
 // POSTLEDGER_TEST_REDIS_URL names another server, the test is skipped.
 func PrivateRedis(tb testing.TB, settings ...string) *RedisServer {
+	tb.Helper()
+	return privateRedis(tb, "", settings...)
+}
+
+// privateRedis has a password of its own when none is given.
+func privateRedis(tb testing.TB, password string, settings ...string) *RedisServer {
 	tb.Helper()
 	if _, ok := findRedis(tb); !ok && os.Getenv(redisURLVariable) != "" {
 		tb.Skip("POSTLEDGER_TEST_REDIS_URL is set and no Redis is installed: this test must stop a server of its own")
@@ -30,8 +37,11 @@ func PrivateRedis(tb testing.TB, settings ...string) *RedisServer {
 	if err != nil {
 		tb.Fatalf("create a private Redis server: %v", err)
 	}
+	if password != "" {
+		node.Password = password
+	}
 	settings = append([]string{"appendonly=yes", "appendfsync=everysec"}, settings...)
-	s := &RedisServer{node: node}
+	s := &RedisServer{node: node, settings: settings}
 	s.daemon = newDaemon(tb, "Redis", node.Port,
 		func() *exec.Cmd { return owner.command(dir, path, node.args(settings...)...) },
 		node.ready)

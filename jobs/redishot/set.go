@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -20,6 +21,7 @@ type Set struct {
 	limits  jobs.Limits
 	keys    []string
 	scripts scripts
+	pause   atomic.Int64 // between the last two looks of a Take that found nothing
 }
 
 var _ jobs.Hot = (*Set)(nil)

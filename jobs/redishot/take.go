@@ -22,17 +22,23 @@ func (s *Set) Take(ctx context.Context, take jobs.Take) ([]*jobs.Held, error) {
 		return nil, err
 	}
 	deadline := time.Now().Add(take.Wait)
-	for pause := firstPoll; ctx.Err() == nil; pause = min(2*pause, lastPoll) {
+	// From one call to the next, or a worker whose calls are short would never wait
+	// for long.
+	pause := max(time.Duration(s.pause.Load()), firstPoll)
+	for ; ctx.Err() == nil; pause = min(2*pause, lastPoll) {
 		// A call that was sent is waited for, as long as the client's own timeouts
 		// are: an answer thrown away leaves leases that nobody holds.
 		held, err := s.take(context.WithoutCancel(ctx), take)
 		if len(held) > 0 {
+			s.pause.Store(0)
 			return held, nil
 		}
+		s.pause.Store(int64(pause))
 		if err != nil {
 			return nil, unavailable("take jobs", err)
 		}
-		if !wait(ctx, min(pause, time.Until(deadline))) {
+		// The next call's first look is soon enough after the end of this one.
+		if rest := time.Until(deadline); !wait(ctx, min(pause, rest)) || rest < pause {
 			break
 		}
 	}

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,6 +23,15 @@ type Jobs struct {
 	Redis Redis `koanf:"redis"`
 	// RedisPassword stands over a password in the URL: a text, or file:PATH.
 	RedisPassword secret.Value `koanf:"redis_password"`
+	// RedisAddrs are HOST:PORT of further nodes: of a Redis Cluster when RedisCluster
+	// says that it is one, or of the Sentinels that know RedisMaster by that name.
+	// Redis names the first, and how to log in to what they lead to.
+	RedisAddrs   []string `koanf:"redis_addrs"`
+	RedisCluster bool     `koanf:"redis_cluster"`
+	RedisMaster  string   `koanf:"redis_master"`
+	// RedisSentinelPassword logs in to the Sentinels, which have users of their own: a
+	// text, or file:PATH.
+	RedisSentinelPassword secret.Value `koanf:"redis_sentinel_password"`
 	// HotMaxJobs and HotMaxBytes bound what is in memory or in Redis, GroupShare
 	// the jobs of one group in it. They must be the same for all processes.
 	HotMaxJobs  int  `koanf:"hot_max_jobs"`
@@ -76,6 +83,7 @@ func (c *Config) checkJobs(fault func(bool, string, string, ...any)) {
 	fault(j.Driver == RedisDriver && j.Redis.url == "", "jobs.redis", "must be set, since jobs.driver is redis")
 	fault(j.Driver == MemoryDriver && j.Redis.url != "", "jobs.redis", "is set, and jobs.driver is memory")
 	fault(j.Redis.url == "" && !j.RedisPassword.IsZero(), "jobs.redis_password", "is set, and jobs.redis is not")
+	c.checkRedis(fault)
 	fault(j.HotMaxJobs < 10 || j.HotMaxJobs > 1_000_000, "jobs.hot_max_jobs", "is %d, and must be between 10 and 1000000", j.HotMaxJobs)
 	const least = 1 << 20
 	fault(j.HotMaxBytes < least, "jobs.hot_max_bytes", "is %s, and must be at least 1MiB", j.HotMaxBytes)
@@ -142,26 +150,3 @@ func (r Redis) GoString() string { return r.String() }
 
 // MarshalText hides the password from encoders.
 func (r Redis) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// RedisOptions gather what connects to the server. It reads the file that holds
-// the password.
-func (j *Jobs) RedisOptions() (*redis.Options, error) {
-	o, err := redis.ParseURL(j.Redis.url)
-	if err != nil {
-		return nil, errors.New("jobs.redis: is not a valid URL")
-	}
-	if password := j.RedisPassword.Reveal(); password != "" {
-		if path, ok := strings.CutPrefix(password, filePrefix); ok {
-			content, err := ReadSecretFile(path)
-			if err != nil {
-				return nil, fmt.Errorf("jobs.redis_password: %w", err)
-			}
-			password = strings.TrimSpace(content)
-		}
-		o.Password = password
-	}
-	if o.TLSConfig != nil {
-		o.TLSConfig.MinVersion = tls.VersionTLS12
-	}
-	return o, nil
-}

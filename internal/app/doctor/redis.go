@@ -24,7 +24,7 @@ func (x *examination) redis(ctx context.Context) {
 		return
 	}
 	o.ContextTimeoutEnabled = true
-	client := redis.NewClient(o)
+	client := redis.NewUniversalClient(o)
 	defer client.Close() // nothing was written
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()

@@ -20,9 +20,9 @@ type Config struct {
 	Outbox   jobs.Outbox
 	Registry *jobs.Registry
 	Limits   jobs.Limits
-	// Redis, unless nil, is the server that holds what is hot, under Name. All
-	// processes of a ledger have the same.
-	Redis *redis.Options
+	// Redis, unless nil, is the server or cluster that holds what is hot, under Name.
+	// All processes of a ledger have the same.
+	Redis *redis.UniversalOptions
 	Name  string
 	// Alone: no other process uses the outbox.
 	Alone bool
@@ -45,9 +45,9 @@ type Config struct {
 // Queue is one process's part in the job queue.
 type Queue struct {
 	c      Config
-	redis  *redis.Client // or nil
-	hot    jobs.Hot      // Redis's set, or seat
-	seat   *seat         // memory's set, while this process has one
+	redis  redis.UniversalClient // or nil
+	hot    jobs.Hot              // Redis's set, or seat
+	seat   *seat                 // memory's set, while this process has one
 	client *jobs.Client
 	admin  *jobs.Scheduler
 	drains drains
@@ -65,7 +65,7 @@ func New(c Config) (*Queue, error) {
 	}
 	q := &Queue{c: c, done: make(chan error, 1)}
 	if c.Redis != nil {
-		q.redis = redis.NewClient(options(c.Redis))
+		q.redis = redis.NewUniversalClient(options(c.Redis))
 		set, err := redishot.New(q.redis, c.Name, c.Limits)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("make job queue: %w", err), q.redis.Close())
@@ -91,7 +91,7 @@ func New(c Config) (*Queue, error) {
 
 // options are how Redis is spoken to. Its answers are waited for no longer than
 // who asks can wait.
-func options(o *redis.Options) *redis.Options {
+func options(o *redis.UniversalOptions) *redis.UniversalOptions {
 	own := *o
 	own.ClientName = "postledger"
 	own.ContextTimeoutEnabled = true

@@ -129,9 +129,32 @@ func (q *Queue) CheckPolicy(ctx context.Context) (string, error) {
 	return warning, nil
 }
 
-// EvictionPolicy is Redis's maxmemory-policy. INFO tells it also where CONFIG is
-// forbidden, as with most who offer Redis as a service.
-func EvictionPolicy(ctx context.Context, client *redis.Client) (string, error) {
+// EvictionPolicy is Redis's maxmemory-policy; of a cluster that of the first master
+// with another than KeepsAll. INFO tells it also where CONFIG is forbidden, as with
+// most who offer Redis as a service.
+func EvictionPolicy(ctx context.Context, client redis.UniversalClient) (string, error) {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return policyOf(ctx, client)
+	}
+	var mu sync.Mutex
+	found := KeepsAll
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+		name, err := policyOf(ctx, node)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && name != KeepsAll {
+			found = name
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("ask the cluster's masters: %w", err)
+	}
+	return found, nil
+}
+
+func policyOf(ctx context.Context, client redis.Cmdable) (string, error) {
 	info, err := client.Info(ctx, "memory").Result()
 	if err != nil {
 		return "", fmt.Errorf("ask Redis for its maxmemory-policy: %w", err)
