@@ -181,7 +181,7 @@ func consume(ctx context.Context, c memberConfig, hot jobs.Hot, outbox jobs.Outb
 			return errNoLuck
 		}
 		return nil
-	}, jobs.Handling{Backoff: func(int) time.Duration { return 2 * jobs.HotHorizon }})
+	}, jobs.Handling{Backoff: func(int) time.Duration { return time.Hour }}) // after the end of any test
 	if err != nil {
 		return err
 	}
