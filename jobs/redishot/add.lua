@@ -6,9 +6,10 @@ local drain, spill = ARGV[1] == 'd', ARGV[2]
 local first = 4 + ARGV[3]
 for i = 4, first - 1 do raise(ARGV[i], now) end
 
-local m = call('HMGET', META, 'n', 'b', 'sn', 'sb')
+local m = call('HMGET', META, 'n', 'b', 'sn', 'sb', 'xf', 'xs')
 local n, b, sn, sb = tonumber(m[1] or 0), tonumber(m[2] or 0), tonumber(m[3] or 0), tonumber(m[4] or 0)
-local flags, members, shares = {}, {}, {}
+local n0, b0, sn0, sb0 = n, b, sn, sb
+local flags, members, shares = { f = flag_of(m[5], 'f', now) or false, s = flag_of(m[6], 's', now) or false }, {}, {}
 local stopped, spilled = {}, {}
 local out, ends = {}, { f = {}, s = {} }
 
@@ -168,7 +169,11 @@ end
 
 join('f')
 join('s')
-call('HSET', META, 'n', n, 'b', b, 'sn', sn, 'sb', sb)
+if sn ~= sn0 or sb ~= sb0 then
+	call('HSET', META, 'n', n, 'b', b, 'sn', sn, 'sb', sb)
+elseif n ~= n0 or b ~= b0 then
+	call('HSET', META, 'n', n, 'b', b)
+end
 for group, count in pairs(members) do
 	if count > 0 then
 		call('HSET', META, 'g' .. group, count)

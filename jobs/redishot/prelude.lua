@@ -72,8 +72,7 @@ end
 
 -- A flag is number:since:until:spills. One whose end is further away than its
 -- life was written under another clock.
-local function flag(scope, now)
-	local text = call('HGET', META, 'x' .. scope)
+local function flag_of(text, scope, now)
 	if not text then return nil end
 	local number, since, till, spills = string.match(text, '^(%d+):(%d+):(%d+):(%d+)$')
 	local f = { number = tonumber(number), since = tonumber(since), till = tonumber(till), spills = tonumber(spills) }
@@ -83,6 +82,10 @@ local function flag(scope, now)
 	end
 	if f.till > now + LIFE then f.till = now + LIFE end
 	return f
+end
+
+local function flag(scope, now)
+	return flag_of(call('HGET', META, 'x' .. scope), scope, now)
 end
 
 local function keep(scope, f)
