@@ -2,6 +2,7 @@ package lens
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/postledger/postledger/lens/source"
@@ -31,6 +32,9 @@ func (q *Query) batch(ctx context.Context, s *source.Source, order []ordering, a
 		used = old.block
 	}
 	b.block, b.more, err = s.Block(ctx, read.sql, read.args, source.Want{Columns: read.columns, Rows: limit, Bytes: bytes}, used)
+	if after != "" && errors.Is(err, source.ErrValue) {
+		return nil, ErrCursor // all else that is bound was looked at
+	}
 	if err == nil && read.follows {
 		err = b.follow(ctx, q, s)
 	}

@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
-	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/postledger/postledger/lens/catalogue"
 )
 
 // Cursor says where a page ended, so that the next begins after it. It is text to
@@ -58,25 +61,35 @@ func encodeCursor(name string, at position) (Cursor, error) {
 	return Cursor(base64.RawURLEncoding.EncodeToString(text)), nil
 }
 
-// decodeCursor reads a cursor for so many values of the order and the key.
-func decodeCursor(c Cursor, name string, order, key int) (position, error) {
+// mostCursor bounds what is decoded: a longer one was never given.
+const mostCursor = 4 << 20
+
+// decodeCursor reads a cursor for values of an order and a key of a dialect. What could
+// not have come from there is refused: a database would make something of it.
+func decodeCursor(d catalogue.Dialect, c Cursor, name string, order []ordering, key []*catalogue.Column) (position, error) {
+	if len(c) > mostCursor {
+		return position{}, ErrCursor
+	}
 	text, err := base64.RawURLEncoding.DecodeString(string(c))
 	if err != nil {
 		return position{}, ErrCursor
 	}
 	var read cursorJSON
-	if err := json.Unmarshal(text, &read); err != nil || read.Order != name || len(read.At) != order+key {
+	if err := json.Unmarshal(text, &read); err != nil || read.Order != name || len(read.At) != len(order)+len(key) {
 		return position{}, ErrCursor
 	}
 	values := make([]any, len(read.At))
 	for i, cell := range read.At {
 		v, ok := decodeCell(cell)
-		if !ok || i >= order && v == nil {
+		switch {
+		case !ok,
+			i < len(order) && !isComparable(d, order[i].column, v),
+			i >= len(order) && !isRaw(d, key[i-len(order)], v):
 			return position{}, ErrCursor
 		}
 		values[i] = v
 	}
-	return position{values[:order], values[order:]}, nil
+	return position{values[:len(order)], values[len(order):]}, nil
 }
 
 // encodeCell writes a value after a letter for its type.
@@ -86,6 +99,9 @@ func encodeCell(v any) (*string, error) {
 	case nil:
 		return nil, nil
 	case string:
+		if !utf8.ValidString(v) { // SQLite keeps any, and JSON would change it
+			return encodeBytes('x', v), nil
+		}
 		text = "s" + v
 	case int64:
 		text = "i" + strconv.FormatInt(v, 10)
@@ -98,11 +114,16 @@ func encodeCell(v any) (*string, error) {
 	case time.Time:
 		text = "t" + v.Format(time.RFC3339Nano)
 	case []byte:
-		text = "b" + base64.RawStdEncoding.EncodeToString(v)
+		return encodeBytes('b', string(v)), nil
 	default:
 		return nil, fmt.Errorf("write a cursor: a value of type %T", v)
 	}
 	return &text, nil
+}
+
+func encodeBytes(letter byte, v string) *string {
+	text := string(letter) + base64.RawStdEncoding.EncodeToString([]byte(v))
+	return &text
 }
 
 func decodeCell(cell *string) (any, bool) {
@@ -120,22 +141,25 @@ func decodeCell(cell *string) (any, bool) {
 		n, err := strconv.ParseInt(text, 10, 64)
 		return n, err == nil
 	case 'd':
-		if strings.ContainsAny(text, "eEpP/_xX") {
+		if !plainNumber(text) {
 			return nil, false
 		}
 		rat, ok := new(big.Rat).SetString(text)
 		return number{text: text, rat: rat}, ok
 	case 'f':
 		f, err := strconv.ParseFloat(text, 64)
-		return f, err == nil
+		return f, err == nil && !math.IsNaN(f)
 	case 'o':
 		b, err := strconv.ParseBool(text)
 		return b, err == nil
 	case 't':
 		t, err := time.Parse(time.RFC3339Nano, text)
 		return t.UTC(), err == nil
-	case 'b':
-		b, err := base64.RawStdEncoding.DecodeString(text)
+	case 'b', 'x':
+		b, err := base64.RawStdEncoding.Strict().DecodeString(text)
+		if (*cell)[0] == 'x' {
+			return string(b), err == nil
+		}
 		return b, err == nil
 	}
 	return nil, false

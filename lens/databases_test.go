@@ -16,6 +16,8 @@ func TestShopInThreeDatabases(t *testing.T) {
 			t.Run("truth table", shop.testTruthTable)
 			t.Run("catalogue", shop.testCatalogue)
 			t.Run("attacks", shop.testAttacks)
+			t.Run("hostile parameters", shop.testHostileParameters)
+			t.Run("forged cursors", shop.testForgedCursors)
 			t.Run("scope", shop.testScope)
 			t.Run("includes", shop.testIncludes)
 			t.Run("misfits", shop.testMisfits)

@@ -218,6 +218,9 @@ func TestPagesFollowKeysOfEachKind(t *testing.T) {
 						if len(rows) != want || len(slices.Compact(rows)) != want {
 							t.Errorf("%s in pages of %d: %d rows, %d different, want %d", name, size, len(rows), len(slices.Compact(rows)), want)
 						}
+						if size == 1 {
+							shop.forge(t, q, name, want)
+						}
 					}
 				}
 			}

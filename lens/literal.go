@@ -59,6 +59,9 @@ func textProblem(s string) string {
 func (b *binder) numberLiteral(c target, text string) (any, string) {
 	switch {
 	case c.kind == catalogue.Float || c.json:
+		if !json.Valid([]byte(text)) {
+			return nil, "must be a number as JSON has them" // Go's own reader takes NaN, too
+		}
 		f, err := strconv.ParseFloat(text, 64)
 		if err == nil && c.details.Single {
 			f = float64(float32(f))

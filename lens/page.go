@@ -90,7 +90,7 @@ func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageR
 	}
 	where := w.where(q.where, alias)
 	if after != "" {
-		at, err := decodeCursor(after, r.name, len(order), len(q.key))
+		at, err := decodeCursor(w.speaks, after, r.name, order, q.key)
 		if err != nil {
 			return nil, err
 		}

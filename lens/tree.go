@@ -64,7 +64,7 @@ func jsonTree(text []byte) (node, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	root, err := jsonNode(decoder, "", 0)
+	root, err := jsonNode(decoder, text, "", 0)
 	if err != nil {
 		return node{}, err
 	}
@@ -84,10 +84,14 @@ func readableText(text []byte) error {
 	return nil
 }
 
-func jsonNode(decoder *json.Decoder, path string, depth int) (node, error) {
+func jsonNode(decoder *json.Decoder, text []byte, path string, depth int) (node, error) {
+	began := decoder.InputOffset()
 	token, err := decoder.Token()
 	if err != nil {
 		return node{}, &Fault{Path: path, Problem: fmt.Sprintf("not JSON: %v", err)}
+	}
+	if _, isText := token.(string); isText && halfPair(text[began:decoder.InputOffset()]) {
+		return node{}, &Fault{Path: path, Problem: notText}
 	}
 	delimiter, ok := token.(json.Delim)
 	if !ok {
@@ -104,9 +108,13 @@ func jsonNode(decoder *json.Decoder, path string, depth int) (node, error) {
 		at := fmt.Sprintf("%s[%d]", path, len(n.items))
 		name := ""
 		if n.sort == object {
+			began := decoder.InputOffset()
 			key, err := decoder.Token()
 			if err != nil {
 				return node{}, &Fault{Path: path, Problem: fmt.Sprintf("not JSON: %v", err)}
+			}
+			if halfPair(text[began:decoder.InputOffset()]) {
+				return node{}, &Fault{Path: at, Problem: notText}
 			}
 			name, _ = key.(string)
 			at = join(path, name)
@@ -114,7 +122,7 @@ func jsonNode(decoder *json.Decoder, path string, depth int) (node, error) {
 				return node{}, &Fault{Path: at, Problem: "given twice"}
 			}
 		}
-		inner, err := jsonNode(decoder, at, depth+1)
+		inner, err := jsonNode(decoder, text, at, depth+1)
 		if err != nil {
 			return node{}, err
 		}

@@ -306,3 +306,36 @@ func (f failsLater) Preview(ctx context.Context, a postledger.App, d postledger.
 	}
 	return audience.Preview{}, audience.ErrTooLong
 }
+
+// Text that is none, numbers that nobody can hold and parameters of another type are
+// refusals that name a field, or match nothing: never a fault of ours, never more rows.
+func TestPreviewOfHostileText(t *testing.T) {
+	w := sqlite(t)
+	const with = `{"want": ["counts", "sample"], %s"definition": {"source": "shop", "address": "email", "category": "activity", "lens":
+		{"from": "users", "select": ["email"], "where": %s, "params": {"p": {"kind": "text"}, "n": {"kind": "bigint"}}}}}`
+	for name, text := range map[string]string{
+		"a byte that is none": "\"a\xff\"", "an overlong quote": "\"\xc0\xa7 OR 1=1\"", "a surrogate in UTF-8": "\"\xed\xa0\x80\"",
+		"half a pair": `"\ud800"`, "halves the wrong way": `"\udc00\ud800"`, "half a pair before text": `"\ud83d OR 1=1"`,
+		"U+0000": `"a\u0000' OR '1'='1"`, "a long text": `"` + strings.Repeat("x", 17<<10) + `"`, "an exponent": `1e999999999`,
+		"many digits": strings.Repeat("9", 5000), "a small number": `0.` + strings.Repeat("0", 5000) + `1`, "true": `true`, "null": `null`,
+		"an object": `{"eq": "x"}`, "a list": `["a"]`, "nothing": ``, "no JSON": `NaN`,
+	} {
+		for place, body := range map[string]string{
+			"a value":            fmt.Sprintf(with, "", `{"email": {"eq": `+text+`}}`),
+			"a list":             fmt.Sprintf(with, "", `{"email": {"in": ["x", `+text+`]}}`),
+			"a number":           fmt.Sprintf(with, "", `{"id": {"gte": `+text+`}}`),
+			"a parameter":        fmt.Sprintf(with, `"params": {"p": `+text+`}, `, `{"email": {"eq": {"param": "p"}}}`),
+			"a number parameter": fmt.Sprintf(with, `"params": {"n": `+text+`}, `, `{"id": {"gte": {"param": "n"}}}`),
+			"a where":            fmt.Sprintf(with, "", text),
+			"params":             fmt.Sprintf(with, `"params": `+text+`, `, `{"email": {"eq": {"param": "p"}}}`),
+			"the table":          strings.Replace(fmt.Sprintf(with, "", `{"everyone": true}`), `"from": "users"`, `"from": `+text, 1),
+			"the address":        strings.Replace(fmt.Sprintf(with, "", `{"everyone": true}`), `"address": "email"`, `"address": `+text, 1),
+		} {
+			a := w.call("POST", "/v1/audiences/preview", w.read, body)
+			if a.status == http.StatusBadRequest && (a.text("code") == "bad_input" || a.text("code") == "invalid_audience") {
+				continue
+			}
+			t.Errorf("%s as %s: %d %.300s", name, place, a.status, a.body)
+		}
+	}
+}

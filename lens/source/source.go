@@ -24,6 +24,9 @@ type Source struct {
 // [Options.Rows].
 var ErrTooManyRows = errors.New("the statement gives more rows than the source allows")
 
+// ErrValue is returned when the database can make nothing of a value that was bound.
+var ErrValue = errors.New("a value is of a type or size that the database does not take")
+
 // Open opens the database of a DSN and asks it one question, so that a wrong
 // password or an unfit database (its text must be UTF-8) is an error here.
 func Open(ctx context.Context, dsn string, options Options) (*Source, error) {
