@@ -53,9 +53,10 @@ func killFleet(t *testing.T, each, rounds int, patience time.Duration) {
 			f.all(producers, each)
 			kept.kill()
 			enqueued, others := f.causes()
-			// What a worker held: what ran, what had ended and what was being written;
-			// and all that is hot when the drain dies before it has removed the rows.
-			most := rounds * 3 * slots
+			// What a worker held: what ran, what had ended and waited, and one write of
+			// ends, which gathers up to MaxTake of them; and all that is hot when the
+			// drain dies before it has removed the rows.
+			most := rounds * (2*slots + jobs.MaxTake)
 			if mode == jobs.Overflow {
 				most += rounds * (limits.Jobs + limits.Jobs/10)
 			}
