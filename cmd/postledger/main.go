@@ -96,6 +96,9 @@ func run(args []string) int {
 	if exited { // --help
 		return exit
 	}
+	if err == nil {
+		err = refuseEmpty(kctx)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "postledger:", err)
 		return exitUsage

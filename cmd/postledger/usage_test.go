@@ -35,7 +35,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"keys create into a pipe":     {"keys create --operator", "would go into a pipe"},
 		"keys create, no time":        {"keys create --operator --expires-in soon --out -", "expires-in"},
 		"keys create, past":           {"keys create --operator --expires-in=-1h --out -", "must not be negative"},
-		"keys create, no name":        {"keys create --operator --name= --out -", "--name: must have 1 to 255 bytes"},
+		"keys create, no name":        {"keys create --operator --name= --out -", "--name: is empty"},
 		"keys create, control":        {"keys create --operator --name=a\x01b --out -", "--name: holds a control character"},
 		"messages ls, bad time":       {"messages ls --since x", "--since: want a time such as"},
 		"keys revoke, no id":          {"keys revoke 1", "not a UUID"},
@@ -97,6 +97,42 @@ func TestWrongCommandLines(t *testing.T) {
 		t.Parallel()
 		newPlace(t, "POSTLEDGER_KILL_AT=nowhere:1").run(t, "serve").expect(t, 2, "POSTLEDGER_KILL_AT", "accept_committed")
 	})
+}
+
+// A variable that is not set must not choose more, nor send less protected, than
+// was meant: invariants 1 and 11.
+func TestAnEmptyFlagIsNoFlag(t *testing.T) {
+	t.Parallel()
+	none := []string{"POSTLEDGER_API_KEY=pl_app_x", "POSTLEDGER_SERVER=http://127.0.0.1:1"}
+	const id = "01890000-0000-7000-8000-000000000000"
+	for name, tt := range map[string]struct {
+		args []string
+		says string
+	}{
+		"send, key":             {[]string{"send", "--to", "a@example.com", "--text", "x", "--key", ""}, "--key: is empty"},
+		"send, profile":         {[]string{"send", "--to", "a@example.com", "--text", "x", "--profile="}, "--profile: is empty"},
+		"send, one of two":      {[]string{"send", "--to", "a@example.com", "--to", "", "--text", "x"}, "--to: is empty"},
+		"batch, name":           {[]string{"batch", "-", "--name", ""}, "--name: is empty"},
+		"cancel, argument":      {[]string{"messages", "cancel", "", "--lane", "bulk"}, "is empty"},
+		"cancel, profile":       {[]string{"messages", "cancel", "--lane", "bulk", "--profile", ""}, "--profile: is empty"},
+		"resolve, app":          {[]string{"messages", "resolve", "--resend", "--reason", "restored", "--app", ""}, "--app: is empty"},
+		"resolve, recipient":    {[]string{"messages", "resolve", "--resend", "--reason", "restored", "--recipient", ""}, "--recipient: is empty"},
+		"resolve, reason":       {[]string{"messages", "resolve", "--sent", "--lane", "bulk", "--reason", ""}, "--reason: is empty"},
+		"resolve, lane":         {[]string{"messages", "resolve", "--sent", "--reason", "restored", "--lane", ""}, "--lane: is empty"},
+		"resolve, states":       {[]string{"messages", "resolve", "--sent", "--all", "--status", ""}, "--status: is empty"},
+		"resend, key":           {[]string{"messages", "resend", id, "--key", ""}, "--key: is empty"},
+		"resend, delivery":      {[]string{"messages", "resend", id, "--delivery", ""}, "--delivery: is empty"},
+		"restored, time":        {[]string{"restored", "--at", ""}, "--at: is empty"},
+		"keys create, app":      {[]string{"keys", "create", "--app", "", "--out", "-"}, "--app: is empty"},
+		"keys create, scopes":   {[]string{"keys", "create", "--app", "a", "--scopes", "", "--out", "-"}, "--scopes: is empty"},
+		"a part of a profile":   {[]string{"profiles", "put", "p", "--password-file", ""}, "--password-file: is empty"},
+		"where nothing is left": {[]string{"messages", "cancel", "--profile", ""}, "--profile: is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command(t, none, tt.args...).expect(t, 2, tt.says)
+		})
+	}
 }
 
 func TestHelpAndVersion(t *testing.T) {

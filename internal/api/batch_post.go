@@ -12,8 +12,8 @@ import (
 
 // batchRequest is up to 1,000 messages that are accepted together.
 type batchRequest struct {
-	Profile  string           `json:"profile,omitempty" doc:"The profile of all messages; the default one when left out."`
-	Key      string           `json:"idempotency_key,omitempty" doc:"Makes the whole batch repeatable, for messages without a key of their own. The header Idempotency-Key means the same."`
+	Profile  string           `json:"profile,omitempty" given:"nonempty" doc:"The profile of all messages; the default one when left out."`
+	Key      string           `json:"idempotency_key,omitempty" given:"nonempty" doc:"Makes the whole batch repeatable, for messages without a key of their own. The header Idempotency-Key means the same."`
 	Actor    actorRequest     `json:"actor,omitzero" doc:"Who caused the messages that name nobody."`
 	Messages []messageRequest `json:"messages" minItems:"1" maxItems:"1000" doc:"The messages. This member must be the last one: it is read message by message."`
 }
@@ -116,7 +116,7 @@ func (b *batchReader) read(ctx context.Context) error {
 			b.d.add(name, ruleOrder, "must stand before messages")
 			return b.d.skipValue()
 		}
-		return b.d.value(head.FieldByIndex(fields[name]), name)
+		return b.d.member(head, fields[name], name)
 	})
 	if err != nil {
 		return err

@@ -248,6 +248,7 @@ func TestResend(t *testing.T) {
 		t.Errorf("message %s", v.body)
 	}
 	w.call("POST", path, w.send, `{"deliveries":[]}`).refused("bad_input", "deliveries empty")
+	w.call("POST", path, w.send, `{"idempotency_key":""}`).refused("bad_input", "idempotency_key empty")
 	w.call("POST", path, w.send, `{"deliveries":["`+w.ledger.NewID().String()+`"]}`).refused("bad_input", "deliveries[0] unknown")
 	w.call("POST", path, w.send, ``).refused("bad_input", "json")
 }

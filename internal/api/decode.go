@@ -190,16 +190,22 @@ func (d *decoder) object(v reflect.Value, path string) error {
 		if path != "" {
 			at = path + "." + name
 		}
-		member := v.FieldByIndex(fields[name])
-		before := len(d.problems) + d.more
-		if err := d.value(member, at); err != nil {
-			return err
-		}
-		if before == len(d.problems)+d.more && nothing(v.Type().FieldByIndex(fields[name]), member) {
-			d.add(at, ruleEmpty, "is empty: leave it out if it is not meant")
-		}
-		return nil
+		return d.member(v, fields[name], at)
 	})
+}
+
+// member reads the value of one of an object's members, and refuses one that is
+// nothing where something is meant.
+func (d *decoder) member(v reflect.Value, index []int, at string) error {
+	member := v.FieldByIndex(index)
+	before := len(d.problems) + d.more
+	if err := d.value(member, at); err != nil {
+		return err
+	}
+	if before == len(d.problems)+d.more && nothing(v.Type().FieldByIndex(index), member) {
+		d.add(at, ruleEmpty, "is empty: leave it out if it is not meant")
+	}
+	return nil
 }
 
 // nothing reports a value that would be read as none where one was meant: any

@@ -11,7 +11,7 @@ import (
 
 // messageRequest is one message as an application submits it.
 type messageRequest struct {
-	Profile     string              `json:"profile,omitempty" doc:"The profile to send as; the default one when left out."`
+	Profile     string              `json:"profile,omitempty" given:"nonempty" doc:"The profile to send as; the default one when left out."`
 	To          []recipientRequest  `json:"to,omitempty" doc:"At least one recipient is needed in to, cc and bcc together, and at most 50."`
 	Cc          []recipientRequest  `json:"cc,omitempty"`
 	Bcc         []recipientRequest  `json:"bcc,omitempty" doc:"Recipients that no header shows."`
@@ -31,7 +31,7 @@ type messageRequest struct {
 	Deadline    deadlineRequest     `json:"deadline,omitzero" doc:"When it is not worth sending any more: a time, or seconds from when it is due. It passes also while the profile is paused."`
 	MessageID   string              `json:"message_id,omitempty" doc:"Your own RFC 5322 Message-ID; for single messages only."`
 	Attachments []attachmentRequest `json:"attachments,omitempty" doc:"At most 50 files."`
-	Key         string              `json:"idempotency_key,omitempty" doc:"Makes a repetition harmless: of requests with the same key one is accepted, and the others get its answer. The header Idempotency-Key means the same. At most 255 bytes."`
+	Key         string              `json:"idempotency_key,omitempty" given:"nonempty" doc:"Makes a repetition harmless: of requests with the same key one is accepted, and the others get its answer. The header Idempotency-Key means the same. At most 255 bytes."`
 }
 
 // recipientRequest is one address.
@@ -68,7 +68,7 @@ type attachmentRequest struct {
 	ContentID   string `json:"content_id,omitempty" doc:"What HTML refers to as cid:…."`
 	Method      string `json:"method,omitempty" doc:"The iTIP method of a text/calendar file, such as REQUEST."`
 	Size        *int64 `json:"size,omitempty" doc:"If given, other content is refused."`
-	SHA256      string `json:"sha256,omitempty" doc:"64 hexadecimal digits. If given, other content is refused."`
+	SHA256      string `json:"sha256,omitempty" given:"nonempty" doc:"64 hexadecimal digits. If given, other content is refused."`
 	Content     []byte `json:"content,omitempty" doc:"The file in base64. Left out in multipart requests, whose parts bring it."`
 }
 

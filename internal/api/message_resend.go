@@ -13,7 +13,7 @@ type resendRequest struct {
 	Deliveries []postledger.ID `json:"deliveries,omitempty" given:"nonempty" doc:"Which to send again: settled ones, but not unconfirmed. All that failed, when left out."`
 	Actor      actorRequest    `json:"actor,omitzero" doc:"Who caused it, as you name them."`
 	Deadline   deadlineRequest `json:"deadline,omitzero" doc:"When it is not worth sending any more; the earlier deadline does not count."`
-	Key        string          `json:"idempotency_key,omitempty" doc:"Makes a repetition harmless. The header Idempotency-Key means the same."`
+	Key        string          `json:"idempotency_key,omitempty" given:"nonempty" doc:"Makes a repetition harmless. The header Idempotency-Key means the same."`
 }
 
 type resendInput struct {

@@ -71,6 +71,9 @@ func TestPostMessageRefuses(t *testing.T) {
 		"B01 in a header":        {with(letter(), "headers", []any{map[string]any{"name": "X-Ref", "value": "7\nX-Probe: 2"}}), "bad_input", "headers[0].value control"},
 		"the same twice":         {letter("a@in.test", "A@IN.test"), "bad_input", "to[1].address duplicate"},
 		"an unknown profile":     {with(letter(), "profile", "none"), "profile_unknown", ""},
+		"an empty profile":       {with(letter(), "profile", ""), "bad_input", "profile empty"},
+		"an empty key":           {with(letter(), "idempotency_key", ""), "bad_input", "idempotency_key empty"},
+		"an empty digest":        {with(letter(), "attachments", []any{map[string]any{"name": "a", "content": "eA==", "sha256": ""}}), "bad_input", "attachments[0].sha256 empty"},
 		"marketing":              {with(letter(), "category", "marketing"), "category_needs_consent", ""},
 	} {
 		w.run(name, func(t *testing.T) {
