@@ -22,7 +22,7 @@ func TestQuickstart(t *testing.T) {
 		"the same batch again", "nobody+rejected@example.net  failed rejected_recipient", "503 sent  1 failed",
 		"audience regulars, version 1: email, name, orders", `of customers where country is not "DK" and`,
 		"116 matched = 109 mailable + 2 no_address + 2 invalid + 2 duplicate + 1 suppressed\n",
-		`  {"email":"eero4@example.com","name":"Eero","orders":[{"total":"20.5"}]}`,
+		`  {"email":"eero4@example.com","name":"Eero","orders":[{"total":"20.50"}]}`,
 		`a filter with a mistake reaches nobody: definition.lens.where.contry: table customers has no field "contry"`,
 		"books: 504 accepted = 503 kept by the sandbox + 1 failed; they balance", "The API was at http://127.0.0.1:", "quickstart --keep")
 	left, err := os.ReadDir(tmp)
