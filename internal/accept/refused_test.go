@@ -103,12 +103,12 @@ func TestRefusedRequestsLeaveNothing(t *testing.T) {
 		}
 		for _, r := range messages {
 			rows["messages"]++
-			rows["message_contents"]++
+			rows["contents"]++
 			rows["deliveries"] += len(r.To)
 			blobs += len(r.Attachments)
 		}
 		got := w.rows()
-		for _, table := range []string{"messages", "message_contents", "deliveries"} {
+		for _, table := range []string{"messages", "contents", "deliveries"} {
 			if got[table] != rows[table] {
 				rt.Fatalf("accepted, and %s has %d rows, want %d", table, got[table], rows[table])
 			}

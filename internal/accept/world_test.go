@@ -167,7 +167,7 @@ func (w *world) rows() map[string]int {
 	must(w.t, err)
 	defer db.Close()
 	out := map[string]int{}
-	for _, table := range []string{"messages", "message_contents", "deliveries", "idempotency_keys", "quota_minutes", "accept_counts", "audit_events"} {
+	for _, table := range []string{"messages", "contents", "deliveries", "idempotency_keys", "quota_minutes", "accept_counts", "audit_events"} {
 		var n int
 		must(w.t, db.QueryRowContext(w.t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 		out[table] = n

@@ -20,6 +20,7 @@ type rowKind int
 const (
 	keyRows rowKind = iota
 	messageRows
+	bodyRows
 	contentRows
 	deliveryRows
 	auditRows
@@ -45,8 +46,11 @@ func rowInserts() [rowKinds]struct {
 			(app_id, key, fingerprint, message_id, batch_id, created_at) SELECT * FROM unnest($1::accept_key[])`}, "accept_key"},
 		messageRows: {prepared{"insert messages", "accept_messages", `INSERT INTO messages (` + messages + `, unsettled)
 			SELECT ` + messages + `, recipients FROM unnest($1::accept_message[])`}, "accept_message"},
-		contentRows: {prepared{"insert contents", "accept_contents", `INSERT INTO message_contents
-			(message_id, text_body, html_body, headers, from_name, reply_to, attachments) SELECT * FROM unnest($1::accept_content[])`}, "accept_content"},
+		bodyRows: {prepared{"insert shared bodies", "accept_bodies", `INSERT INTO shared_bodies
+			(id, text_body, html_body, refs) SELECT * FROM unnest($1::accept_shared_body[])`}, "accept_shared_body"},
+		contentRows: {prepared{"insert contents", "accept_contents", `INSERT INTO contents
+			(message_id, text_body, html_body, headers, from_name, reply_to, attachments, shared_id)
+			SELECT * FROM unnest($1::accept_shared_content[])`}, "accept_shared_content"},
 		deliveryRows: {prepared{"insert deliveries", "accept_deliveries", `INSERT INTO deliveries (` + deliveries + `, status)
 			SELECT ` + deliveries + `, 'queued' FROM unnest($1::accept_delivery[])`}, "accept_delivery"},
 		auditRows: {prepared{"insert audit", "accept_audits", `INSERT INTO audit_events (id, app_id, api_key_id, at, request_id, actor_type, actor_id,
@@ -180,9 +184,10 @@ func (w *rowWriter) message(r *AcceptRequest, n *NewMessage, content *contentCol
 	a.moment(m.SendAt, m.ExpiresAt)
 	w.end(messageRows)
 
-	a = w.row(contentRows, 7)
+	a = w.row(contentRows, 8)
 	a.id(m.ID)
 	a.text(content.text, content.html, content.headers, content.fromName, content.replyTo, content.attachments)
+	a.id(content.shared)
 	w.end(contentRows)
 
 	for i := range n.Deliveries {
@@ -195,6 +200,14 @@ func (w *rowWriter) message(r *AcceptRequest, n *NewMessage, content *contentCol
 		a.text(string(d.Kind), string(d.Lane), d.Address, d.AddressFolded, d.DisplayName, d.RecipientKey)
 		w.end(deliveryRows)
 	}
+}
+
+func (w *rowWriter) body(s *sharedBody) {
+	a := w.row(bodyRows, 4)
+	a.id(s.id)
+	a.text(s.text, s.html)
+	a.bigint(s.refs)
+	w.end(bodyRows)
 }
 
 func (w *rowWriter) audit(e *postledger.AuditEvent, now int64) {
@@ -219,14 +232,11 @@ type acceptTry struct {
 // the counters, the charges and the COMMIT go with them; else they follow one
 // after the other, as their locks must be taken in order.
 func writePostgres(ctx context.Context, t *tx, live []*answer, quotas map[quotaKey]quotaRow, now int64, try *acceptTry) error {
-	contents := make([][]contentColumns, len(live))
+	contents, shared := make([][]contentColumns, len(live)), make([][]sharedBody, len(live))
 	for i, a := range live {
-		for _, j := range a.fresh {
-			c, err := encodeContent(&a.req.Messages[j].Content)
-			if err != nil {
-				return err
-			}
-			contents[i] = append(contents[i], c)
+		var err error
+		if contents[i], shared[i], err = encodeContents(a); err != nil {
+			return err
 		}
 	}
 	counts, charges := countsOf(live), chargesOf(live)
@@ -240,6 +250,9 @@ func writePostgres(ctx context.Context, t *tx, live []*answer, quotas map[quotaK
 		for i, a := range live {
 			for j, n := range a.fresh {
 				w.message(a.req, &a.req.Messages[n], &contents[i][j], now)
+			}
+			for j := range shared[i] {
+				w.body(&shared[i][j])
 			}
 			w.audit(&a.req.Audit, now)
 		}

@@ -37,8 +37,17 @@ func (l *Ledger) commitFateSQLite(a *answer, cause error) error {
 
 func insertSQLite(ctx context.Context, t *tx, live []*answer, now int64) error {
 	for _, a := range live {
-		for _, i := range a.fresh {
-			if err := insertMessageSQLite(ctx, t, a.req, &a.req.Messages[i], now); err != nil {
+		contents, shared, err := encodeContents(a)
+		if err != nil {
+			return err
+		}
+		for _, s := range shared {
+			if _, err := t.exec(ctx, `INSERT INTO shared_bodies (id, text_body, html_body, refs) VALUES (?,?,?,?)`, s.id, s.text, s.html, s.refs); err != nil {
+				return fmt.Errorf("insert shared body: %w", err)
+			}
+		}
+		for k, i := range a.fresh {
+			if err := insertMessageSQLite(ctx, t, a.req, &a.req.Messages[i], &contents[k], now); err != nil {
 				return err
 			}
 		}
@@ -49,12 +58,8 @@ func insertSQLite(ctx context.Context, t *tx, live []*answer, now int64) error {
 	return nil
 }
 
-func insertMessageSQLite(ctx context.Context, t *tx, r *AcceptRequest, n *NewMessage, now int64) error {
+func insertMessageSQLite(ctx context.Context, t *tx, r *AcceptRequest, n *NewMessage, content *contentColumns, now int64) error {
 	m := &n.Message
-	content, err := encodeContent(&n.Content)
-	if err != nil {
-		return err
-	}
 	if n.Key != "" {
 		if _, err := t.exec(ctx, `INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, batch_id, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 			r.AppID, n.Key, n.Fingerprint, m.ID, nullID(m.BatchID), now); err != nil {
@@ -72,9 +77,9 @@ func insertMessageSQLite(ctx context.Context, t *tx, r *AcceptRequest, n *NewMes
 		m.SizeBytes, now, len(n.Deliveries), len(n.Deliveries), nullTime(m.SendAt), nullTime(m.ExpiresAt)); err != nil {
 		return fmt.Errorf("insert message: %w", err)
 	}
-	if _, err := t.exec(ctx, `INSERT INTO message_contents (message_id, text_body, html_body, headers, from_name, reply_to, attachments)
-		VALUES (?,?,?,?,?,?,?)`,
-		m.ID, content.text, content.html, content.headers, content.fromName, content.replyTo, content.attachments); err != nil {
+	if _, err := t.exec(ctx, `INSERT INTO contents (message_id, text_body, html_body, headers, from_name, reply_to, attachments, shared_id)
+		VALUES (?,?,?,?,?,?,?,?)`,
+		m.ID, content.text, content.html, content.headers, content.fromName, content.replyTo, content.attachments, nullID(content.shared)); err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
 	for i := range n.Deliveries {

@@ -127,7 +127,7 @@ func (t *tx) referenced(ctx context.Context, keys []string, out map[string]bool)
 			have[b] = true
 		}
 		return err
-	}, `SELECT attachments FROM message_contents WHERE attachments <> '' AND `+where, args...); err != nil {
+	}, `SELECT attachments FROM contents WHERE attachments <> '' AND `+where, args...); err != nil {
 		return err
 	}
 	for _, k := range keys {

@@ -33,6 +33,9 @@ const (
 	DiffEvents = "history"
 	// DiffContent: content is missing that was not purged, or left that was.
 	DiffContent = "content"
+	// DiffShared: a shared body is not counted by as many contents as have it, or
+	// is missing.
+	DiffShared = "shared_bodies"
 	// DiffBlobLost: an attachment is missing from the blob store.
 	DiffBlobLost = "attachment_lost"
 	// DiffBlobOrphan: a blob is older than OrphanAge and nothing refers to it.
@@ -106,6 +109,7 @@ func (l *Ledger) Books(ctx context.Context, blobs BlobLister) (Report, error) {
 	}{
 		{"counts", countBooks},
 		{"messages", messageBooks},
+		{"shared bodies", sharedBooks},
 		{"leases", leaseBooks},
 		{"history", eventBooks},
 		{"keys", keyBooks},

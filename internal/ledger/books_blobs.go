@@ -66,7 +66,7 @@ func (l *Ledger) lostBlobs(ctx context.Context, list BlobLister, r *Report) erro
 			blobs, err := blobKeys(text)
 			keys = append(keys, blobs...)
 			return err
-		}, `SELECT message_id, attachments FROM message_contents WHERE message_id > ? ORDER BY message_id LIMIT ?`, after[:], blobPage); err != nil {
+		}, `SELECT message_id, attachments FROM contents WHERE message_id > ? ORDER BY message_id LIMIT ?`, after[:], blobPage); err != nil {
 			return err
 		}
 		for len(keys) > 0 {

@@ -20,11 +20,11 @@ func messageBooks(ctx context.Context, t *tx, r *Report) error {
 			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = d.message_id)`, lo, hi); err != nil {
 			return err
 		}
-		if err := t.differIDs(ctx, r, DiffContent, `SELECT m.id FROM messages m LEFT JOIN message_contents c ON c.message_id = m.id
+		if err := t.differIDs(ctx, r, DiffContent, `SELECT m.id FROM messages m LEFT JOIN contents c ON c.message_id = m.id
 			WHERE m.id > ? AND m.id <= ? AND (m.content_purged_at IS NULL) <> (c.message_id IS NOT NULL)`, lo, hi); err != nil {
 			return err
 		}
-		return t.differIDs(ctx, r, DiffContent, `SELECT c.message_id FROM message_contents c WHERE c.message_id > ? AND c.message_id <= ?
+		return t.differIDs(ctx, r, DiffContent, `SELECT c.message_id FROM contents c WHERE c.message_id > ? AND c.message_id <= ?
 			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = c.message_id)`, lo, hi)
 	})
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/postledger/postledger"
 )
 
-// contentColumns is a content as message_contents stores it: lists as JSON,
-// empty ones as "".
+// contentColumns is a content as its row stores it: lists as JSON, empty ones as
+// "". With a shared body it has none of its own.
 type contentColumns struct {
 	text, html, headers, fromName, replyTo, attachments string
+	shared                                              postledger.ID
 }
 
 func encodeContent(c *postledger.Content) (contentColumns, error) {

@@ -48,6 +48,7 @@ type Ledger struct {
 	writer     *writer // SQLite only: the one goroutine that writes.
 	accepts    *acceptBatcher
 	seen       claimsSeen // PostgreSQL only
+	bodies     bodyCache
 	// snapshots, on PostgreSQL, has a place for each that may be read at once: at
 	// most half of the connections are taken by what people look at, and by
 	// books, however slow; leases, settles and accepts have the others.

@@ -16,6 +16,8 @@ var (
 	ErrMessageUnknown = errors.New("no such message")
 	// ErrContentPurged: the message's content is not kept any more.
 	ErrContentPurged = errors.New("the message's content was purged")
+	// errSharedLost: books name it (DiffShared).
+	errSharedLost = errors.New("the shared body that the content names is not there")
 )
 
 // MessageView is a message with everything that is known about it, but its
@@ -128,13 +130,20 @@ func (l *Ledger) ReadContent(ctx context.Context, app, id postledger.ID, audit p
 		return postledger.Content{}, err
 	}
 	var c contentColumns
-	err := t.row(ctx, []any{&c.text, &c.html, &c.headers, &c.fromName, &c.replyTo, &c.attachments},
-		`SELECT text_body, html_body, headers, from_name, reply_to, attachments FROM message_contents WHERE message_id = ?`, id)
+	var text, html sql.NullString
+	err := t.row(ctx, []any{&text, &html, &c.headers, &c.fromName, &c.replyTo, &c.attachments}, `SELECT
+			CASE WHEN c.shared_id IS NULL THEN c.text_body ELSE s.text_body END,
+			CASE WHEN c.shared_id IS NULL THEN c.html_body ELSE s.html_body END, c.headers, c.from_name, c.reply_to, c.attachments
+		FROM contents c LEFT JOIN shared_bodies s ON s.id = c.shared_id WHERE c.message_id = ?`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrContentPurged
+	}
+	if err == nil && !text.Valid {
+		err = errSharedLost
 	}
 	if err != nil {
 		return postledger.Content{}, fmt.Errorf("read content: %w", err)
 	}
+	c.text, c.html = text.String, html.String
 	return c.decode()
 }

@@ -100,13 +100,15 @@ func (l *Ledger) load(ctx context.Context, ids []postledger.ID, maxContent int64
 	where, args := t.anyOfUncounted("m.id", ids)
 	args = append([]any{maxContent}, args...)
 	var several []postledger.ID
-	bodies, inPieces := l.bodyColumns(maxContent)
+	var inPieces []*Loaded
+	shared := map[postledger.ID][]*Loaded{}
+	bodies, large := l.bodyColumns(maxContent)
 	err := l.rows(ctx, func(r row) error {
 		m := new(Loaded)
 		var c contentColumns
 		var text pgtype.Text
 		if err := r.Scan(append(what.dest(&m.Message), &text, textColumn[string]{&c.html}, textColumn[string]{&c.headers},
-			textColumn[string]{&c.fromName}, textColumn[string]{&c.replyTo}, textColumn[string]{&c.attachments})...); err != nil {
+			textColumn[string]{&c.fromName}, textColumn[string]{&c.replyTo}, textColumn[string]{&c.attachments}, idColumn{&c.shared})...); err != nil {
 			return err
 		}
 		m.ContentDeferred = m.SizeBytes > maxContent
@@ -120,19 +122,27 @@ func (l *Ledger) load(ctx context.Context, ids []postledger.ID, maxContent int64
 			several = append(several, m.ID)
 		}
 		out[m.ID] = m
+		switch {
+		case !c.shared.IsZero():
+			shared[c.shared] = append(shared[c.shared], m)
+		case large && !m.ContentDeferred && !m.ContentMissing:
+			inPieces = append(inPieces, m)
+		}
 		return nil
-	}, `SELECT `+what.columns+`, `+bodies+`, c.headers, c.from_name, c.reply_to, c.attachments
-		FROM messages m LEFT JOIN message_contents c ON c.message_id = m.id AND m.size_bytes <= ? WHERE `+where, args...)
+	}, `SELECT `+what.columns+`, `+bodies+`, c.headers, c.from_name, c.reply_to, c.attachments, c.shared_id
+		FROM messages m LEFT JOIN contents c ON c.message_id = m.id AND m.size_bytes <= ? WHERE `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load messages: %w", err)
 	}
-	for id, m := range out {
-		if !inPieces || m.ContentDeferred || m.ContentMissing {
-			continue
-		}
-		if err := l.loadBodies(ctx, id, m); err != nil {
+	for _, m := range inPieces {
+		text, html, found, err := l.loadBodies(ctx, ownBodies, m.ID)
+		if err != nil {
 			return nil, err
 		}
+		m.Content.Text, m.Content.HTML, m.ContentMissing = text, html, !found
+	}
+	if err := l.loadShared(ctx, shared, large); err != nil {
+		return nil, err
 	}
 	if len(several) == 0 {
 		return out, nil

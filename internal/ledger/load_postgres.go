@@ -17,21 +17,27 @@ const bodyPiece = 256 << 10
 
 // bodyColumns are a content's bodies, or only that it is there, when more is
 // asked for than one row should hold.
-func (l *Ledger) bodyColumns(maxContent int64) (columns string, inPieces bool) {
+func (l *Ledger) bodyColumns(maxContent int64) (columns string, large bool) {
 	if l.dialect != postgres || maxContent <= bodyPiece {
 		return "c.text_body, c.html_body", false
 	}
 	return "CASE WHEN c.message_id IS NOT NULL THEN '' END, ''", true
 }
 
-// loadBodies fills the bodies in piece by piece.
-func (l *Ledger) loadBodies(ctx context.Context, id postledger.ID, m *Loaded) error {
+// Where bodies are, for loadBodies.
+const (
+	ownBodies    = `contents WHERE message_id = ?`
+	sharedBodies = `shared_bodies WHERE id = ?`
+)
+
+// loadBodies reads bodies piece by piece.
+func (l *Ledger) loadBodies(ctx context.Context, from string, id postledger.ID) (text, html string, found bool, err error) {
 	var b strings.Builder
-	text, found := 0, false
-	err := l.rows(ctx, func(r row) error {
+	at := 0 // where the HTML begins
+	err = l.rows(ctx, func(r row) error {
 		var size int
 		var piece pgtype.DriverBytes
-		if err := r.Scan(&text, &size, &piece); err != nil {
+		if err := r.Scan(&at, &size, &piece); err != nil {
 			return err
 		}
 		if !found {
@@ -42,15 +48,13 @@ func (l *Ledger) loadBodies(ctx context.Context, id postledger.ID, m *Loaded) er
 		return nil
 	}, `WITH c AS MATERIALIZED (
 			SELECT convert_to(text_body, 'UTF8') AS text_body, convert_to(html_body, 'UTF8') AS html_body
-			FROM message_contents WHERE message_id = ?),
+			FROM `+from+`),
 		b AS MATERIALIZED (SELECT octet_length(text_body) AS text_size, text_body || html_body AS body FROM c)
 		SELECT text_size, octet_length(body), substr(body, at, ?::int)
 		FROM b, generate_series(1, greatest(octet_length(body), 1), ?::int) AS at ORDER BY at`,
 		id, bodyPiece, bodyPiece)
 	if err != nil {
-		return fmt.Errorf("load bodies: %w", err)
+		return "", "", false, fmt.Errorf("load bodies: %w", err)
 	}
-	m.ContentMissing = !found
-	m.Content.Text, m.Content.HTML = b.String()[:text], b.String()[text:]
-	return nil
+	return b.String()[:at], b.String()[at:], found, nil
 }

@@ -45,7 +45,7 @@ func (l *Ledger) PurgeContent(ctx context.Context, before time.Time, after postl
 		// Contents that are left are few before the purge's edge: those that
 		// must stay. So the walk over them is short, unlike one over messages.
 		found, err := t.purgeable(ctx, `SELECT m.id, m.recipients, m.created_at, `+settledAt+`, `+mayMove+`
-			FROM message_contents c JOIN messages m ON m.id = c.message_id
+			FROM contents c JOIN messages m ON m.id = c.message_id
 			WHERE c.message_id > ? AND c.message_id < ? ORDER BY c.message_id LIMIT ?`, now, before, after, limit, &out)
 		if err != nil || len(found) == 0 {
 			return err
@@ -127,20 +127,29 @@ func (t *tx) purgeable(ctx context.Context, query string, now int64, before time
 	return found, err
 }
 
-// dropContents deletes contents and notes their blobs.
+// dropContents deletes contents, with the shared bodies that none has any more,
+// and notes their blobs.
 func (t *tx) dropContents(ctx context.Context, messages []postledger.ID, now int64) (int, error) {
 	var blobs []string
+	shared := map[postledger.ID]int64{}
 	where, args := t.anyOf("message_id", messages)
 	if err := t.each(ctx, func(rows *sql.Rows) error {
 		var text string
-		if err := rows.Scan(&text); err != nil {
+		var body postledger.ID
+		if err := rows.Scan(&text, &body); err != nil {
 			return err
+		}
+		if !body.IsZero() {
+			shared[body]++
 		}
 		keys, err := blobKeys(text)
 		blobs = append(blobs, keys...)
 		return err
-	}, `DELETE FROM message_contents WHERE `+where+` RETURNING attachments`, args...); err != nil {
+	}, `DELETE FROM contents WHERE `+where+` RETURNING attachments, shared_id`, args...); err != nil {
 		return 0, fmt.Errorf("delete contents: %w", err)
+	}
+	if err := t.releaseShared(ctx, shared); err != nil {
+		return 0, err
 	}
 	if err := trashBlobs(ctx, t, blobs, now); err != nil {
 		return 0, fmt.Errorf("note blobs: %w", err)
@@ -168,7 +177,7 @@ func (l *Ledger) Lag(ctx context.Context, r RetentionSettings) (RetentionLag, er
 		days int
 		from string
 	}{
-		{&out.Content, r.ContentDays, `message_contents c JOIN messages m ON m.id = c.message_id ORDER BY c.message_id`},
+		{&out.Content, r.ContentDays, `contents c JOIN messages m ON m.id = c.message_id ORDER BY c.message_id`},
 		{&out.Records, r.RecordDays, `messages m ORDER BY m.id`},
 	} {
 		edge := now - (time.Duration(q.days) * 24 * time.Hour).Microseconds()

@@ -73,11 +73,11 @@ func TestPlansPostgres(t *testing.T) {
 	t.Cleanup(func() { conn.Close(t.Context()) })
 	plans := explainPostgres
 	p.explain = func(s ledger.Statement) [][]access { return plans(p.T, conn, s) }
-	analyze := func() { admin(t, "pgx", url, `ANALYZE deliveries, messages, message_contents, idempotency_keys`) }
+	analyze := func() { admin(t, "pgx", url, `ANALYZE deliveries, messages, contents, idempotency_keys`) }
 
 	admin(t, "pgx", url,
 		`ALTER TABLE deliveries SET (autovacuum_enabled = off)`, `ALTER TABLE messages SET (autovacuum_enabled = off)`,
-		`ALTER TABLE message_contents SET (autovacuum_enabled = off)`, `ALTER TABLE idempotency_keys SET (autovacuum_enabled = off)`)
+		`ALTER TABLE contents SET (autovacuum_enabled = off)`, `ALTER TABLE idempotency_keys SET (autovacuum_enabled = off)`)
 	cond := func(op *operation) string { return op.postgres }
 	ledgertest.FillPostgres(t, url, p.backlog(0, 2000)...)
 	plans = genericPostgres
@@ -232,7 +232,7 @@ func plannable(query string) bool {
 var sqliteStep = regexp.MustCompile(`^(SEARCH|SCAN) (\w+)(?: USING (?:COVERING )?INDEX (\w+)| USING PRIMARY KEY)?(.*)`)
 
 // aliases are the names our statements give the tables.
-var aliases = map[string]string{"d": "deliveries", "m": "messages", "c": "message_contents", "k": "idempotency_keys"}
+var aliases = map[string]string{"d": "deliveries", "m": "messages", "c": "contents", "k": "idempotency_keys"}
 
 func explainSQLite(t *testing.T, db *sql.DB, s ledger.Statement) []access {
 	t.Helper()

@@ -213,7 +213,7 @@ func TestLongBytesOfADelivery(t *testing.T) {
 	d.run(t)
 	at = step("lease and settle (32 and 500 a turn)", at)
 	step("all", begin)
-	for _, table := range []string{"deliveries", "messages", "message_contents", "idempotency_keys"} {
+	for _, table := range []string{"deliveries", "messages", "contents", "idempotency_keys"} {
 		var heap, indexes int64
 		d.must(d.conn.QueryRow(t.Context(), `SELECT pg_table_size($1::text::regclass), pg_indexes_size($1::text::regclass)`, table).Scan(&heap, &indexes))
 		fmt.Fprintf(&b, "%s: %d bytes of table and %d of indexes a row\n", table, heap/n, indexes/n)

@@ -32,7 +32,7 @@ func (a access) String() string {
 }
 
 // hot are the tables of which no statement of a step may read every row.
-var hot = []string{"deliveries", "messages", "message_contents", "idempotency_keys"}
+var hot = []string{"deliveries", "messages", "contents", "idempotency_keys"}
 
 // operation is a step's call of the ledger, and what it may reach rows by.
 type operation struct {
@@ -210,7 +210,7 @@ var operations = []operation{
 		}),
 	},
 	{
-		name: "load messages", indexes: []string{"deliveries_message", "message_contents_pkey", "messages_pkey"},
+		name: "load messages", indexes: []string{"deliveries_message", "contents_pkey", "messages_pkey"},
 		prepare: reads(func(p *planned) error {
 			var ids []postledger.ID
 			for i := range batch {
@@ -224,7 +224,7 @@ var operations = []operation{
 		}),
 	},
 	{
-		name: "load messages to send", indexes: []string{"deliveries_message", "message_contents_pkey", "messages_pkey"},
+		name: "load messages to send", indexes: []string{"deliveries_message", "contents_pkey", "messages_pkey"},
 		prepare: reads(func(p *planned) error {
 			var ids []postledger.ID
 			for i := range batch {

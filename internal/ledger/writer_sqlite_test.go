@@ -154,7 +154,7 @@ func TestRefusalIsUndoneWithItsGroup(t *testing.T) {
 		},
 		func() { _, errs[1] = accept(w, "k", 10) },
 		func() {
-			_, errs[2] = w.ExecRaw(t.Context(), `INSERT INTO message_contents (message_id, text_body) VALUES (x'00', hex(zeroblob(1000000)))`)
+			_, errs[2] = w.ExecRaw(t.Context(), `INSERT INTO contents (message_id, text_body) VALUES (x'00', hex(zeroblob(1000000)))`)
 		},
 	)
 	for i, err := range append(errs[:], held) {
@@ -172,7 +172,7 @@ func TestNothingCommitsOutsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := `INSERT INTO settings (name, value) VALUES ('overlooked', '')`
-	own, err := w.ExecAll(t.Context(), `INSERT INTO message_contents (message_id, text_body) VALUES (x'00', hex(zeroblob(1000000)))`, put)
+	own, err := w.ExecAll(t.Context(), `INSERT INTO contents (message_id, text_body) VALUES (x'00', hex(zeroblob(1000000)))`, put)
 	if err == nil || own[0] == nil || own[1] == nil {
 		t.Errorf("told %v, its statements %v", err, own)
 	}
@@ -197,7 +197,7 @@ func TestFullDiskInOneStatement(t *testing.T) {
 	held := w.Group(
 		t.Context(),
 		func() {
-			_, errs[0] = w.ExecRaw(t.Context(), `INSERT INTO message_contents (message_id, text_body)
+			_, errs[0] = w.ExecRaw(t.Context(), `INSERT INTO contents (message_id, text_body)
 			SELECT value, hex(zeroblob(100000)) FROM json_each('["a", "b", "c"]')`)
 		},
 		func() { m, errs[1] = accept(w, "k", 10) },

@@ -82,7 +82,7 @@ func booksBlobs(t *testing.T, open Opener, exec Exec) {
 	if got, want := kinds(), fmt.Sprintf("[{%s 1 [%s]}]", ledger.DiffBlobLost, keys[4]); got != want {
 		t.Fatalf("a lost one: %s, want %s", got, want)
 	}
-	exec(t, w.Ledger, `UPDATE message_contents SET attachments = ''`)
+	exec(t, w.Ledger, `UPDATE contents SET attachments = ''`)
 	r, err := w.Books(ctx, store.list)
 	must(t, err)
 	if len(r.Differences) != 1 || r.Differences[0].Kind != ledger.DiffBlobOrphan || r.Differences[0].Count != 8 {

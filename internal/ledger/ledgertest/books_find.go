@@ -119,9 +119,9 @@ func booksFind(t *testing.T, open Opener, exec Exec) {
 			[]string{ledger.DiffKeys},
 		},
 		{
-			"a content lost", `DELETE FROM message_contents WHERE message_id = ?`,
+			"a content lost", `DELETE FROM contents WHERE message_id = ?`,
 			[]any{message},
-			`INSERT INTO message_contents (message_id) VALUES (?)`,
+			`INSERT INTO contents (message_id) VALUES (?)`,
 			[]any{message},
 			[]string{ledger.DiffContent},
 		},

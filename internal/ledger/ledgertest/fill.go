@@ -60,7 +60,7 @@ const (
 			size_bytes, recipients, unsettled, created_at, settled_at)
 		SELECT u.m, $2::uuid, 'r', $3::uuid, 'main', $4::text, 'system', 'Week 12', 600, $5::int,
 			CASE WHEN $7 = 'sent' THEN 0 ELSE $5::int END, $6::bigint, CASE WHEN $7 = 'sent' THEN $6::bigint END FROM unnest($1::uuid[]) AS u(m)`
-	fillContents = `INSERT INTO message_contents (message_id, text_body) SELECT u.m, repeat('week 12, ', 60) FROM unnest($1::uuid[]) AS u(m)`
+	fillContents = `INSERT INTO contents (message_id, text_body) SELECT u.m, repeat('week 12, ', 60) FROM unnest($1::uuid[]) AS u(m)`
 	fillKeys     = `INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, created_at)
 		SELECT $2::uuid, 'key-' || u.m, 'f', u.m, $3::bigint FROM unnest($1::uuid[]) AS u(m)`
 	fillRows = `INSERT INTO deliveries (id, message_id, envelope_id, app_id, profile_id, lane, status, kind, position,
@@ -163,7 +163,7 @@ func FillSQLite(t testing.TB, path string, fs ...Fill) {
 				m, f.App, f.Profile, string(f.Lane), f.Group, unsettled, f.Due, settledAt)
 			exec(`INSERT INTO idempotency_keys (app_id, key, fingerprint, message_id, created_at) VALUES (?, ?, 'f', ?, ?)`,
 				f.App, "key-"+m.String(), m, f.Due)
-			exec(`INSERT INTO message_contents (message_id, text_body) VALUES (?, ?)`, m, strings.Repeat("week 12, ", 60))
+			exec(`INSERT INTO contents (message_id, text_body) VALUES (?, ?)`, m, strings.Repeat("week 12, ", 60))
 		}
 		for i := range c.ids {
 			set := func(s postledger.Status, v any) any {
