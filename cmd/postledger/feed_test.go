@@ -32,8 +32,13 @@ type request struct {
 // maxRecipients is how many a message of a feed has at most.
 const maxRecipients = 5
 
-// newFeed wants two thirds of the deliveries sent in batches of 500 messages
-// and the rest by messages to one to five recipients. Every address is
+// inEach is in the text of every message of a feed: the hop refuses one that
+// came without its body.
+const inEach = "It is on its way."
+
+// newFeed wants two thirds of the deliveries sent in batches of 500 messages,
+// three quarters of which share one of three bodies, and the rest by messages to
+// one to five recipients. Every address is
 // another, and the hop refuses one in 31.
 func newFeed(t *testing.T, deliveries int) *feed {
 	t.Helper()
@@ -48,7 +53,7 @@ func newFeed(t *testing.T, deliveries int) *feed {
 		return client.Recipient{Address: a}
 	}
 	message := func(recipients int) *client.Message {
-		m := &client.Message{Subject: "Order", Text: "It is on its way.\n", Key: fmt.Sprintf("m%d", len(f.addresses))}
+		m := &client.Message{Subject: "Order", Text: inEach + "\n", Key: fmt.Sprintf("m%d", len(f.addresses))}
 		for range recipients {
 			m.To = append(m.To, address())
 		}
@@ -59,7 +64,11 @@ func newFeed(t *testing.T, deliveries int) *feed {
 	for len(f.addresses) < deliveries {
 		b := &client.Batch{Key: fmt.Sprintf("b%d", len(f.addresses))}
 		for range min(batch, deliveries-len(f.addresses)) {
-			b.Messages = append(b.Messages, message(1))
+			m := message(1)
+			if n := len(b.Messages) % 4; n > 0 {
+				m.Text = strings.Repeat(inEach+"\n", 100*n)
+			}
+			b.Messages = append(b.Messages, m)
 		}
 		all = append(all, request{batch: b})
 		for end := min(len(f.addresses)+batch/2, deliveries); len(f.addresses) < end; {
@@ -72,6 +81,16 @@ func newFeed(t *testing.T, deliveries int) *feed {
 		f.todo <- r
 	}
 	return f
+}
+
+// refused is how many of its addresses the hop refuses.
+func (f *feed) refused() (n int) {
+	for _, a := range f.addresses {
+		if strings.HasPrefix(a, crashtest.Refused) {
+			n++
+		}
+	}
+	return n
 }
 
 // give makes requests, four at a time, until none is left or the server dies.

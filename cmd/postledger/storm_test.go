@@ -93,7 +93,7 @@ func longStorm(t *testing.T, f stormForm) stormForm {
 const stormConnections = 8
 
 func storm(t *testing.T, f stormForm) {
-	hop := crashtest.StartSink(t, f.sink...)
+	hop := crashtest.StartSink(t, append([]string{"-wants", inEach}, f.sink...)...)
 	w := newWeather(t, f, hop)
 	w.feed = newFeed(t, f.deliveries)
 
@@ -123,6 +123,9 @@ func storm(t *testing.T, f stormForm) {
 		f.kills, w.check.Leased, w.check.Begun, w.check.Answered, w.feed.repeated, end.States, end.Resent, end.Doubled)
 	if w.check.Leased == 0 || end.States[postledger.StatusFailed] == 0 || f.resends && end.Resent == 0 {
 		t.Error("no kill met a lease, or nothing was refused or resent: the test has shown nothing")
+	}
+	if n := w.feed.refused(); end.States[postledger.StatusFailed] > n {
+		t.Errorf("%d failed, and the hop refuses %d addresses", end.States[postledger.StatusFailed], n)
 	}
 	if !f.resends && end.Resent != 0 {
 		t.Errorf("%d were sent again, and nobody allowed it", end.Resent)

@@ -20,6 +20,8 @@ type Config struct {
 	NoPipelining bool
 	// Refuse answers 550 5.1.1 to every recipient with this in its address.
 	Refuse string
+	// Wants answers 554 5.6.0 to the final dot of a message without this in it.
+	Wants string
 	// Taken hears the recipients of each message that was taken, before it is
 	// answered, from the session's goroutine. It must not keep them.
 	Taken func(recipients [][]byte)

@@ -183,6 +183,9 @@ func (ss *session) data() bool {
 func (ss *session) finish(n int64, msg []byte) bool {
 	cfg := &ss.s.cfg
 	switch {
+	case cfg.Wants != "" && !bytes.Contains(msg, []byte(cfg.Wants)):
+		ss.say("554 5.6.0 what is wanted is not in it")
+		return true
 	case nth(n, cfg.DropLost):
 		return false
 	case nth(n, cfg.DropTaken):

@@ -32,6 +32,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	fs.StringVar(&cfg.Record, "file", "", "append a line per accepted recipient to this file")
 	fs.BoolVar(&cfg.Fsync, "fsync", false, "make each line durable before its 250")
 	fs.StringVar(&cfg.Refuse, "refuse", "", "refuse every recipient with this in its address")
+	fs.StringVar(&cfg.Wants, "wants", "", "refuse every message without this in it")
 	fs.IntVar(&cfg.BytesPerSecond, "rate", 0, "bytes a second that a connection is read at")
 	fs.IntVar(&cfg.DropBeforeDot, "drop-before-dot", 0, "drop every n-th message after the 354")
 	fs.IntVar(&cfg.DropLost, "drop-lost", 0, "read every n-th message, do not take it, drop the connection")
