@@ -46,7 +46,7 @@ func (l *Ledger) loadShared(ctx context.Context, of map[postledger.ID][]*Loaded,
 		}
 		return nil
 	}
-	where, args := l.read().anyOfUncounted("s.id", ask)
+	where, args := l.read().anyOfUncounted("b.id", ask)
 	if err := l.rows(ctx, func(r row) error {
 		var b sharedBody
 		if err := r.Scan(idColumn{&b.id}, textColumn[string]{&b.text}, textColumn[string]{&b.html}); err != nil {
@@ -54,7 +54,7 @@ func (l *Ledger) loadShared(ctx context.Context, of map[postledger.ID][]*Loaded,
 		}
 		found(b)
 		return nil
-	}, `SELECT s.id, s.text_body, s.html_body FROM shared_bodies s WHERE `+where, args...); err != nil {
+	}, `SELECT b.id, b.text_body, b.html_body FROM shared_bodies b WHERE `+where, args...); err != nil {
 		return fmt.Errorf("load shared bodies: %w", err)
 	}
 	return nil

@@ -232,7 +232,7 @@ func plannable(query string) bool {
 var sqliteStep = regexp.MustCompile(`^(SEARCH|SCAN) (\w+)(?: USING (?:COVERING )?INDEX (\w+)| USING PRIMARY KEY)?(.*)`)
 
 // aliases are the names our statements give the tables.
-var aliases = map[string]string{"d": "deliveries", "m": "messages", "c": "contents", "k": "idempotency_keys"}
+var aliases = map[string]string{"d": "deliveries", "m": "messages", "c": "contents", "b": "shared_bodies", "k": "idempotency_keys"}
 
 func explainSQLite(t *testing.T, db *sql.DB, s ledger.Statement) []access {
 	t.Helper()

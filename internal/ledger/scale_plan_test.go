@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"strings"
+
 	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/ledger"
 	"github.com/postledger/postledger/internal/ledger/ledgertest"
@@ -32,7 +34,7 @@ func (a access) String() string {
 }
 
 // hot are the tables of which no statement of a step may read every row.
-var hot = []string{"deliveries", "messages", "contents", "idempotency_keys"}
+var hot = []string{"deliveries", "messages", "contents", "shared_bodies", "idempotency_keys"}
 
 // operation is a step's call of the ledger, and what it may reach rows by.
 type operation struct {
@@ -210,7 +212,7 @@ var operations = []operation{
 		}),
 	},
 	{
-		name: "load messages", indexes: []string{"deliveries_message", "contents_pkey", "messages_pkey"},
+		name: "load messages", indexes: []string{"contents_pkey", "deliveries_message", "messages_pkey"},
 		prepare: reads(func(p *planned) error {
 			var ids []postledger.ID
 			for i := range batch {
@@ -224,7 +226,7 @@ var operations = []operation{
 		}),
 	},
 	{
-		name: "load messages to send", indexes: []string{"deliveries_message", "contents_pkey", "messages_pkey"},
+		name: "load messages to send", indexes: []string{"contents_pkey", "deliveries_message", "messages_pkey"},
 		prepare: reads(func(p *planned) error {
 			var ids []postledger.ID
 			for i := range batch {
@@ -233,6 +235,27 @@ var operations = []operation{
 			_, err := p.LoadToSend(p.T.Context(), ids, 1<<20)
 			return err
 		}),
+	},
+	{
+		name: "load a shared body", indexes: []string{"contents_pkey", "messages_pkey", "shared_bodies_pkey"},
+		prepare: func(p *planned) func() {
+			var ms []ledger.NewMessage
+			for range 2 {
+				m := p.Message([]string{"mira@rcpt.example"}, ledgertest.WithLane(postledger.LaneBulk))
+				m.Content.Text = strings.Repeat("week 12, ", 200)
+				ms = append(ms, m)
+			}
+			_, err := p.Accept(p.T.Context(), p.Request(ms...))
+			p.must(err)
+			id := ms[1].Message.ID
+			return func() {
+				got, err := p.LoadToSend(p.T.Context(), []postledger.ID{id}, 256<<10)
+				p.must(err)
+				if got[id].Content.Text != ms[1].Content.Text {
+					p.T.Errorf("loaded %d bytes", len(got[id].Content.Text))
+				}
+			}
+		},
 	},
 	{
 		name: "look at the gates again", indexes: []string{"deliveries_pkey"},
