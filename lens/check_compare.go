@@ -48,7 +48,7 @@ func (b *binder) compare(c Compare, t *catalogue.Table, path string) bound {
 		return bound
 	}
 	before := len(b.faults)
-	values, complete := b.operands(goal, c.Operand, at)
+	values, complete := b.operands(goal, rule.takes, c.Operand, at)
 	if len(b.faults) > before {
 		return boundConst(false)
 	}

@@ -11,8 +11,8 @@ import (
 
 // operands types every value of an operand. complete is false while a parameter
 // has no value yet.
-func (b *binder) operands(goal target, o Operand, path string) (values []any, complete bool) {
-	if !o.IsList && o.One.Param != "" && b.params[o.One.Param].List {
+func (b *binder) operands(goal target, t takes, o Operand, path string) (values []any, complete bool) {
+	if t == takesList && !o.IsList && o.One.Param != "" && b.params[o.One.Param].List {
 		return b.listParam(goal, o.One.Param, path)
 	}
 	list := []Value{o.One}

@@ -194,6 +194,20 @@ func TestParametersFailClosed(t *testing.T) {
 			}
 		})
 	}
+	// One value is asked for, and a list has others that would not count.
+	for op, field := range map[string]string{
+		"eq": "id", "ne": "id", "lt": "id", "lte": "id", "gt": "id", "gte": "id", "contains": "email", "startsWith": "email", "endsWith": "email",
+	} {
+		kind := map[string]string{"id": "bigint", "email": "text"}[field]
+		given := map[string]any{"id": []int{1, 2}, "email": []string{"a", "b"}}[field]
+		listed := `{"from": "users", "select": ["email"], "where": {"` + field + `": {"` + op + `": {"param": "v"}}},
+			"params": {"v": {"kind": "` + kind + `", "list": true}}}`
+		for _, params := range []map[string]any{nil, {"v": given}} {
+			if _, err := checked(t, listed, params); err == nil || !strings.Contains(err.Error(), "where."+field+"."+op+": parameter v is a list") {
+				t.Errorf("%s of a list: %v", op, err)
+			}
+		}
+	}
 	// An empty list is nobody, and so its negation would be everyone.
 	const negated = `{"from": "users", "select": ["email"], "where": {"not": {"id": {"in": {"param": "ids"}}}},
 		"params": {"ids": {"kind": "bigint", "list": true}}}`

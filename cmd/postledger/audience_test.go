@@ -70,11 +70,13 @@ func TestAudienceCommands(t *testing.T) {
 	command(t, app, "audience", "schema", "nordic").expect(t, 0, `"additionalProperties": false`, `"email"`)
 
 	for where, want := range map[string]string{
-		"{}":                     "lens: where: an empty condition",
-		"{country: {}}":          "lens: where.country",
-		"{contry: {eq: NO}}":     `definition.lens.where.contry table users has no field "contry"`,
-		"{country: {eq: null}}":  "lens: where.country.eq",
-		"{country: {notIn: []}}": "definition.lens.where.country.notIn",
+		"{}":                       "lens: where: an empty condition",
+		"{country: {}}":            "lens: where.country",
+		"{contry: {eq: NO}}":       `definition.lens.where.contry table users has no field "contry"`,
+		"{country: {eq: null}}":    "lens: where.country.eq",
+		"{country: {ne: }}":        "lens: where.country.ne",
+		"{country: {not: {lt: }}}": "lens: where.country",
+		"{country: {notIn: []}}":   "definition.lens.where.country.notIn",
 	} {
 		bad := writeFile(t, "bad.yaml", "source: shop\naddress: email\ncategory: activity\nlens: {from: users, select: [email], where: "+where+"}\n", 0o600)
 		r := command(t, app, "audience", "count", "--file", bad)
@@ -84,10 +86,12 @@ func TestAudienceCommands(t *testing.T) {
 	}
 	command(t, app, "audience", "count").expect(t, 2, "name a saved audience, or give --file")
 	command(t, app, "audience", "count", "nordic", "--param", "x").expect(t, 2, "--param: must be NAME=VALUE")
+	command(t, app, "audience", "count", "nordic", "--param", "x=null").expect(t, 1, "params.x")
 	command(t, app, "audience", "count", "nordic", "--param", "x=1").expect(t, 1, "params.x no such parameter")
 	for text, want := range map[string]string{
 		"source: shop\nsource: shop\nlens: {}": "source: is given twice", "lens: {}\nwhere: {}": "lens: from: missing", "source: 7": "source: must be a text",
 		"address: email": "lens: is missing", "nothing: x": "nothing: unknown", "- a": "is no group of",
+		"source: shop\n---\nsource: other": "something follows the definition",
 	} {
 		command(t, app, "audience", "put", "x", "--file", writeFile(t, "x.yaml", text, 0o600)).expect(t, 2, "--file: ", want)
 	}

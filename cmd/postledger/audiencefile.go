@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/postledger/postledger"
+	"github.com/postledger/postledger/internal/app/config"
 	"github.com/postledger/postledger/lens"
 )
 
@@ -34,8 +36,12 @@ func readAudience(path string) (*postledger.AudienceDefinition, error) {
 
 func parseAudience(text []byte) (*postledger.AudienceDefinition, error) {
 	var document yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&document); err != nil {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&document); err != nil {
 		return nil, fmt.Errorf("is neither YAML nor JSON: %w", err)
+	}
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the definition: a file has one")
 	}
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("is no group of source, lens, address and category")
@@ -74,7 +80,7 @@ func parseAudience(text []byte) (*postledger.AudienceDefinition, error) {
 }
 
 func lensOf(n *yaml.Node, into *json.RawMessage) error {
-	text, err := yaml.Marshal(n)
+	text, err := config.YAMLText(n)
 	if err != nil {
 		return fmt.Errorf("lens: %w", err)
 	}
@@ -103,7 +109,7 @@ func readParams(list []string) (map[string]any, error) {
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber()
 		var parsed any
-		if d.Decode(&parsed) == nil && !d.More() && parsed != nil {
+		if d.Decode(&parsed) == nil && !d.More() {
 			value = parsed
 		}
 		params[name] = value

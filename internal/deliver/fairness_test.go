@@ -100,20 +100,21 @@ func TestASecondBatchFollowsTheFirst(t *testing.T) {
 		r.batch(10, "now-")
 		r.start()
 		r.settled(ids...)
-		firstOfSecond, lastOfFirst, lastOfNow := -1, 0, 0
+		secondBegan, late, lastOfNow := false, 0, 0
 		for i, a := range r.hop.Accepted() {
 			switch to := a.Recipients[0]; {
-			case strings.HasPrefix(to, "first-"):
-				lastOfFirst = i
-			case strings.HasPrefix(to, "second-") && firstOfSecond < 0:
-				firstOfSecond = i
+			case strings.HasPrefix(to, "first-") && secondBegan:
+				late++
+			case strings.HasPrefix(to, "second-"):
+				secondBegan = true
 			case strings.HasPrefix(to, "now-"):
 				lastOfNow = i
 			}
 		}
-		// What was leased together is sent beside each other.
-		if most := 2 * r.Profile.Config.Connections; lastOfFirst-firstOfSecond > most {
-			t.Errorf("the second batch began %d before the end of the first", lastOfFirst-firstOfSecond)
+		// All of the first batch left or are on the wire by then, one a connection;
+		// how many of the second one of those lets pass is the machine's affair.
+		if late >= r.Profile.Config.Connections {
+			t.Errorf("the second batch began before %d of the first", late)
 		}
 		if lastOfNow > 300 {
 			t.Errorf("%d of a batch left before ten immediate ones", lastOfNow)

@@ -156,7 +156,7 @@ func parseFloor(where, zone *yaml.Node) (lens.Scope, error) {
 	if zone != nil {
 		root.Content = append(root.Content, key("zone"), zone)
 	}
-	text, err := yaml.Marshal(root)
+	text, err := YAMLText(root)
 	if err != nil {
 		return lens.Scope{}, err
 	}
