@@ -99,17 +99,21 @@ func (b *binder) related(c Related, t *catalogue.Table, path string, at place) b
 	inner := at.in()
 	inner.relations++
 	where := b.condition(c.Where, r.To, path, inner)
-	switch constant(where) {
-	case never:
-		if c.Quantifier == None || c.Quantifier == IsNot {
-			b.faults.add(path, "the negation of what matches nothing would match every row")
-		}
-	case always:
-		if c.Quantifier == Every {
-			b.faults.add(path, "every row holds for everyone: it would match every row")
-		}
+	related := boundRelated{relation: r, quantifier: c.Quantifier, floors: b.floorsOf(r, at.scope), where: where}
+	switch truth := constant(where); {
+	case (truth == never || related.closed()) && (c.Quantifier == None || c.Quantifier == IsNot):
+		b.faults.add(path, "the negation of what matches nothing would match every row")
+	case related.closed() && c.Quantifier == Every:
+		b.faults.add(path, "there are no rows for this lens: it would match every row")
+	case truth == always && c.Quantifier == Every:
+		b.faults.add(path, "every row holds for everyone: it would match every row")
 	}
-	return boundRelated{relation: r, quantifier: c.Quantifier, floors: b.floorsOf(r, at.scope), where: where}
+	return related
+}
+
+// closed tells that a floor admits no row on the relation's way.
+func (r *boundRelated) closed() bool {
+	return slices.ContainsFunc(r.floors, func(f bound) bool { return constant(f) == never })
 }
 
 // truth is what a condition is whatever the row.
@@ -152,7 +156,7 @@ func constant(c bound) truth {
 			return always
 		}
 	case boundRelated:
-		if constant(c.where) == never && (c.quantifier == Some || c.quantifier == Is) {
+		if (constant(c.where) == never || c.closed()) && (c.quantifier == Some || c.quantifier == Is) {
 			return never
 		}
 	}

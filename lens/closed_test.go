@@ -225,3 +225,31 @@ func TestCheckNeedsNoParameters(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Invariant 11: where a floor admits no row of a table, a condition that holds for want
+// of such a row is one that holds for everyone.
+func TestAClosedTableIsNoWayToEveryone(t *testing.T) {
+	t.Parallel()
+	closed := lens.Scope{Where: map[string]lens.Condition{"orders": lens.Any{}, "organizations": lens.Any{}}}
+	for where, want := range map[string]string{
+		`{"orders": {"none": {"total": {"gt": 5}}}}`:               "where.orders.none: the negation of what matches nothing",
+		`{"orders": {"every": {"total": {"gt": 5}}}}`:              "where.orders.every: there are no rows",
+		`{"not": {"orders": {"some": {"total": {"gt": 5}}}}}`:      "where.not: the negation of what matches nothing",
+		`{"organization": {"isNot": {"name": {"eq": "Acme"}}}}`:    "where.organization.isNot: the negation of what matches nothing",
+		`{"not": {"organization": {"is": {"name": {"ne": "A"}}}}}`: "where.not: the negation of what matches nothing",
+		`{"orders": {"some": {"total": {"gt": 5}}}}`:               "",
+		`{"not": {"email": {"eq": "a@example.org"}}}`:              "",
+	} {
+		l, err := lens.ParseJSON([]byte(`{"from": "users", "select": ["email"], "where": ` + where + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Check(shop(t), closed)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", where, err, want)
+		}
+		if _, err := l.Check(shop(t), lens.Scope{}); err != nil {
+			t.Errorf("%s without a floor: %v", where, err)
+		}
+	}
+}

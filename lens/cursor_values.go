@@ -76,9 +76,10 @@ func isRaw(d catalogue.Dialect, c *catalogue.Column, v any) bool {
 	case catalogue.Int, catalogue.BigInt:
 		return d == catalogue.MySQL && wholeNumber(text, c.Unsigned)
 	case catalogue.Bool:
-		return slices.Contains(map[catalogue.Dialect][]string{
-			catalogue.PostgreSQL: {"true", "false"}, catalogue.MySQL: {"0", "1"},
-		}[d], text) || d == catalogue.MySQL && wholeNumber(text, false)
+		if d == catalogue.PostgreSQL {
+			return text == "true" || text == "false"
+		}
+		return wholeNumber(text, false)
 	case catalogue.Decimal:
 		return plainNumber(text) || d == catalogue.PostgreSQL && slices.Contains([]string{"NaN", "Infinity", "-Infinity"}, text)
 	case catalogue.Float:

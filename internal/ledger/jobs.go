@@ -37,6 +37,10 @@ const (
 	jobSlow      = 1
 )
 
+// insertJob is how each statement begins that writes jobs.
+const insertJob = `INSERT INTO job_outbox (id, rev, state, lane, grp, handler, dedupe_key, kind, bypass, durable, payload,
+	run_at, max_attempts, timeout_us, attempts, enqueued_at, refused, reason, epoch, changed_at) `
+
 // queueJobs adds jobs to what the transaction writes. A job whose id is known
 // changes nothing.
 func (t *tx) queueJobs(ctx context.Context, rows []JobRow) error {
@@ -58,8 +62,7 @@ func (t *tx) queueJobs(ctx context.Context, rows []JobRow) error {
 		if micros(r.RunAt) > now {
 			state = jobScheduled
 		}
-		t.queue("insert job", nil, `INSERT INTO job_outbox (id, rev, state, lane, grp, handler, dedupe_key, kind, bypass, durable, payload,
-				run_at, max_attempts, timeout_us, attempts, enqueued_at, refused, reason, epoch, changed_at)
+		t.queue("insert job", nil, insertJob+`
 			VALUES (?, 1, ?, ?, ?, ?, NULL, 0, 0, 1, ?, ?, ?, ?, 0, ?, 0, '', '', ?) ON CONFLICT DO NOTHING`,
 			r.ID[:], state, r.lane(), r.Group, r.Handler, r.payload(), micros(r.RunAt), r.MaxAttempts, r.Timeout.Microseconds(), now, now)
 	}
@@ -72,8 +75,7 @@ const jobNow = `(extract(epoch FROM statement_timestamp()) * 1000000)::bigint`
 // queueJobsPostgres is one statement for all: ORDER BY n numbers their places in
 // the order given.
 func (t *tx) queueJobsPostgres(rows []JobRow) {
-	t.queue("insert jobs", nil, `INSERT INTO job_outbox (id, rev, state, lane, grp, handler, dedupe_key, kind, bypass, durable, payload,
-			run_at, max_attempts, timeout_us, attempts, enqueued_at, refused, reason, epoch, changed_at)
+	t.queue("insert jobs", nil, insertJob+`
 		SELECT u.id, 1, CASE WHEN u.run_at > c.now THEN 1 ELSE 0 END, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
 			u.run_at, u.tries, u.timeout_us, 0, c.now, 0, '', '', c.now
 		FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::int[], $8::bigint[])

@@ -187,20 +187,18 @@ func (l *Ledger) LogBytes() (int64, error) {
 // under a savepoint of its own; on PostgreSQL in one of its own, repeated
 // whole when the server chose it as a deadlock's victim.
 func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error) error {
-	jobs := 0
-	var last *tx
-	counted := func(ctx context.Context, t *tx) error {
-		err := fn(ctx, t)
-		jobs, last = t.jobs, t
-		return err
+	var last *tx // which counts its jobs also in statements that go with the commit
+	kept := func(ctx context.Context, t *tx) error {
+		last = t
+		return fn(ctx, t)
 	}
 	var err error
 	if l.writer != nil {
-		err = l.writer.do(ctx, counted)
-	} else if err = l.inPostgresTx(ctx, l.db, counted); last != nil {
-		jobs = last.jobs // the statements that went with the commit have counted too
+		err = l.writer.do(ctx, kept)
+	} else {
+		err = l.inPostgresTx(ctx, l.db, kept)
 	}
-	if jobs > 0 {
+	if last != nil && last.jobs > 0 {
 		l.hearJobs() // also when the commit's fate is open
 	}
 	return err

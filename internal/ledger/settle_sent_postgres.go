@@ -97,8 +97,7 @@ const (
 		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at, 0 FROM d`
 	settleSentTold = `,
 		j AS (
-			INSERT INTO job_outbox (id, rev, state, lane, grp, handler, dedupe_key, kind, bypass, durable, payload,
-				run_at, max_attempts, timeout_us, attempts, enqueued_at, refused, reason, epoch, changed_at)
+			` + insertJob + `
 			SELECT u.id, 1, CASE WHEN u.run_at > c.now THEN 1 ELSE 0 END, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
 				u.run_at, u.tries, u.timeout_us, 0, now.us, 0, '', '', c.now
 			FROM unnest((SELECT $8::uuid[]), (SELECT $9::smallint[]), (SELECT $10::text[]), (SELECT $11::text[]), (SELECT $12::bytea[]),

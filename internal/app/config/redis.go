@@ -24,17 +24,9 @@ func (c *Config) checkRedis(fault func(bool, string, string, ...any)) {
 		host, port, err := net.SplitHostPort(addr)
 		fault(err != nil || host == "" || port == "", "jobs.redis_addrs", "holds %q, and each must be HOST:PORT", addr)
 	}
-	if j.RedisCluster && j.Redis.url != "" {
-		o, err := redis.ParseURL(j.Redis.url)
-		fault(err == nil && o.DB != 0, "jobs.redis", "names database %d, and a cluster has only 0", j.redisDB(o))
+	if o, err := redis.ParseURL(j.Redis.url); err == nil && j.RedisCluster {
+		fault(o.DB != 0, "jobs.redis", "names database %d, and a cluster has only 0", o.DB)
 	}
-}
-
-func (*Jobs) redisDB(o *redis.Options) int {
-	if o == nil {
-		return 0
-	}
-	return o.DB
 }
 
 // RedisOptions gather what connects to the server, the cluster or the Sentinels. It
