@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -111,9 +110,7 @@ func TestRedisOnAServerThatIsGiven(t *testing.T) {
 func TestRedisWithoutItsWatcherIsReplaced(t *testing.T) {
 	dir := filepath.Join(sharedServerDir(t), "redis")
 	t.Run("a run that is killed", func(t *testing.T) { testserver.Redis(t) })
-	if err := syscall.Kill(watcherPID(t, dir), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	killWatcher(t, dir)
 	left := readPID(t, filepath.Join(dir, "shared-*", "*.pid"))
 	t.Run("the next run", func(t *testing.T) { testserver.Redis(t) })
 	// One that ended and was not yet reaped has no command line.

@@ -51,9 +51,7 @@ func TestPostgresReplacesWhatAnEarlierRunLeft(t *testing.T) {
 	})
 
 	// The watcher dies and leaves a server that nobody would stop.
-	if err := syscall.Kill(watcherPID(t, dir), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	killWatcher(t, dir)
 	t.Run("a run after the watcher was killed", func(t *testing.T) {
 		second = portOf(t, testserver.Postgres(t))
 		if servers := dataDirs(t, dir); len(servers) != 1 {
@@ -130,6 +128,30 @@ func dataDirs(t *testing.T, dir string) []string {
 func watcherPID(t *testing.T, dir string) int {
 	t.Helper()
 	return readPID(t, filepath.Join(dir, "watch.pid"))
+}
+
+// killWatcher kills it, and waits until its lock is free: a signal is not yet an end,
+// and a child that the watcher had just forked holds the lock for a moment longer.
+func killWatcher(t *testing.T, dir string) {
+	t.Helper()
+	if err := syscall.Kill(watcherPID(t, dir), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.Open(filepath.Join(dir, "watch.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	timeout := time.After(time.Minute)
+	for syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		select {
+		case <-poll.C:
+		case <-timeout:
+			t.Fatal("the lock of a watcher that was killed stays taken")
+		}
+	}
 }
 
 // stopWatcher asks it to stop the server, as `make test` does at its end, and
