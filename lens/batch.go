@@ -19,9 +19,20 @@ type batch struct {
 	room []any
 }
 
-// batch reads up to limit rows, and no more when they hold so many bytes. old is a batch
-// whose rows are all handed out, or nil.
+// batch reads up to limit rows, and no more when they hold so many bytes; half as many, and
+// half of those, while they bring more related rows than a page may hold. old is a batch whose
+// rows are all handed out, or nil.
 func (q *Query) batch(ctx context.Context, s *source.Source, order []ordering, after Cursor, limit, bytes int, old *batch) (*batch, error) {
+	for {
+		b, err := q.batchOf(ctx, s, order, after, limit, bytes, old)
+		if limit == 1 || !errors.Is(err, ErrTooManyRelated) {
+			return b, err
+		}
+		limit /= 2
+	}
+}
+
+func (q *Query) batchOf(ctx context.Context, s *source.Source, order []ordering, after Cursor, limit, bytes int, old *batch) (*batch, error) {
 	read, err := q.pageStatement(order, after, limit+1)
 	if err != nil {
 		return nil, err
@@ -57,7 +68,7 @@ func (b *batch) follow(ctx context.Context, q *Query, s *source.Source) error {
 			return err
 		}
 	}
-	h := &hydration{query: q, source: s, left: MaxRelated}
+	h := &hydration{query: q, source: s, left: MaxRelated, bytes: RelatedBytes}
 	return h.level(ctx, b.read.level, b.rows, raws)
 }
 

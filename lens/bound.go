@@ -22,6 +22,8 @@ type (
 		values     []any
 		flag       bool
 		ignoreCase bool
+		// filled, beside isNull: no row has null there.
+		filled bool
 	}
 	// boundRelated tests rows of a relation that satisfy every hop's floor.
 	boundRelated struct {

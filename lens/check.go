@@ -96,7 +96,7 @@ func (b *binder) query(l Lens, scope Scope) *Query {
 		return nil
 	}
 	q := &Query{catalogue: b.catalogue, table: t}
-	q.where = b.condition(l.Where, t, "where", place{scope: scope})
+	q.where = b.whole(l.Where, t, "where", place{scope: scope})
 	if floor := b.floorOf(t, scope); floor != nil {
 		q.where = boundAll{floor, q.where}
 	}
@@ -119,7 +119,7 @@ func (b *binder) floorOf(t *catalogue.Table, scope Scope) bound {
 		return known
 	}
 	// An empty Any is a floor that lets nothing through, and is meant.
-	floor := b.floor.condition(condition, t, join("scope", t.Name), place{})
+	floor := b.floor.whole(condition, t, join("scope", t.Name), place{})
 	b.floors[t] = floor
 	return floor
 }

@@ -2,6 +2,7 @@ package lens
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/postledger/postledger/lens/catalogue"
 )
@@ -45,6 +46,7 @@ func (b *binder) compare(c Compare, t *catalogue.Table, path string) bound {
 	bound := boundCompare{column: column, path: c.Path, op: c.Op, ignoreCase: c.IgnoreCase}
 	if rule.takes == takesFlag {
 		bound.flag, _ = c.Operand.One.Literal.(bool)
+		bound.filled = c.Op == IsNull && len(c.Path) == 0 && b.filled(column, t)
 		return bound
 	}
 	before := len(b.faults)
@@ -57,6 +59,17 @@ func (b *binder) compare(c Compare, t *catalogue.Table, path string) bound {
 		return bound
 	}
 	return b.settled(bound, goal, at)
+}
+
+// filled tells whether a column is never null, also where what is no value of its kind
+// counts as null: in a key it is an error.
+func (b *binder) filled(c *catalogue.Column, t *catalogue.Table) bool {
+	if c.Nullable || c.Kind == catalogue.JSON || c.Kind == catalogue.Array {
+		return false
+	}
+	inKey := slices.ContainsFunc(t.Keys, func(key []string) bool { return slices.Contains(key, c.Name) })
+	_, fits := dialects[b.catalogue.Dialect].operand(c, "c", true)
+	return inKey || fits == ""
 }
 
 // foldable operators know ignoreCase.
@@ -83,8 +96,13 @@ func (b *binder) settled(c boundCompare, goal target, path string) bound {
 		b.faults.add(path, "the first value is greater than the second")
 		return boundConst(false)
 	}
-	if textual := c.op == Contains || c.op == StartsWith || c.op == EndsWith; textual && c.values[0] == "" {
+	switch {
+	case c.values[0] != "":
+	case c.op == Contains, c.op == StartsWith, c.op == EndsWith, c.op == Gte:
 		b.faults.add(path, "empty text would match every row that has any")
+		return boundConst(false)
+	case c.op == Lt:
+		b.faults.add(path, "no text is less than an empty one")
 		return boundConst(false)
 	}
 	return c

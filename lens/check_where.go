@@ -52,7 +52,11 @@ func (b *binder) condition(c Condition, t *catalogue.Table, path string, at plac
 	case Any:
 		anyOf := make(boundAny, len(c.Conditions))
 		for i, inner := range c.Conditions {
-			anyOf[i] = b.condition(inner, t, fmt.Sprintf("%s.any[%d]", path, i), at.in())
+			in := fmt.Sprintf("%s.any[%d]", path, i)
+			anyOf[i] = b.condition(inner, t, in, at.in())
+			if constant(anyOf[i]) == always {
+				b.faults.add(in, `holds for every row, whatever stands beside it: everyone is {"everyone": true} alone`)
+			}
 		}
 		return anyOf
 	case Not:
@@ -68,6 +72,27 @@ func (b *binder) condition(c Condition, t *catalogue.Table, path string, at plac
 	}
 	b.faults.add(path, `missing; every row is {"everyone": true}`)
 	return boundConst(false)
+}
+
+// whole binds a condition that decides by itself who is meant: a lens's, or a floor's.
+// What holds for every row must say so.
+func (b *binder) whole(c Condition, t *catalogue.Table, path string, at place) bound {
+	known := len(b.faults)
+	whole := b.condition(c, t, path, at)
+	if len(b.faults) == known && constant(whole) == always && !saysEveryone(c) {
+		b.faults.add(path, `holds for every row; that is {"everyone": true}`)
+	}
+	return whole
+}
+
+func saysEveryone(c Condition) bool {
+	switch c := c.(type) {
+	case Everyone:
+		return true
+	case All:
+		return !slices.ContainsFunc(c.Conditions, func(inner Condition) bool { return !saysEveryone(inner) })
+	}
+	return false
 }
 
 func (b *binder) related(c Related, t *catalogue.Table, path string, at place) bound {
@@ -114,51 +139,4 @@ func (b *binder) related(c Related, t *catalogue.Table, path string, at place) b
 // closed tells that a floor admits no row on the relation's way.
 func (r *boundRelated) closed() bool {
 	return slices.ContainsFunc(r.floors, func(f bound) bool { return constant(f) == never })
-}
-
-// truth is what a condition is whatever the row.
-type truth int
-
-const (
-	depends truth = iota
-	never
-	always
-)
-
-// constant tells whether a condition is the same for every row, as far as its
-// form tells.
-func constant(c bound) truth {
-	switch c := c.(type) {
-	case boundConst:
-		if c {
-			return always
-		}
-		return never
-	case boundAll:
-		if slices.ContainsFunc(c, func(inner bound) bool { return constant(inner) == never }) {
-			return never
-		}
-		if !slices.ContainsFunc(c, func(inner bound) bool { return constant(inner) != always }) {
-			return always
-		}
-	case boundAny:
-		if slices.ContainsFunc(c, func(inner bound) bool { return constant(inner) == always }) {
-			return always
-		}
-		if !slices.ContainsFunc(c, func(inner bound) bool { return constant(inner) != never }) {
-			return never
-		}
-	case boundNot:
-		switch constant(c.inner) {
-		case always:
-			return never
-		case never:
-			return always
-		}
-	case boundRelated:
-		if (constant(c.where) == never || c.closed()) && (c.quantifier == Some || c.quantifier == Is) {
-			return never
-		}
-	}
-	return depends
 }

@@ -146,7 +146,7 @@ func (s shopDatabase) testScope(t *testing.T) {
 	with := lens.Bindings{ScopeParams: map[string]any{"org": 1}}
 	for where, want := range map[string]string{
 		`{"everyone": true}`: "12",
-		`{"any": [{"id": {"gt": 0}}, {"everyone": true}]}`:                 "12",
+		`{"any": [{"id": {"gt": 0}}, {"id": {"lte": 0}}]}`:                 "12",
 		`{"not": {"id": {"eq": 1}}}`:                                       "2",
 		`{"orders": {"some": {"total": {"lt": "6"}}}}`:                     "",
 		`{"orders": {"every": {"total": {"gte": "100"}}}}`:                 "1",

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/postledger/postledger/lens/catalogue"
 	"github.com/postledger/postledger/lens/source"
 )
 
-// ErrTooManyRelated: a page would hold more than [MaxRelated] related rows.
-var ErrTooManyRelated = errors.New("the page has more related rows than it may hold: ask for fewer rows, or a smaller limit within relations")
+// ErrTooManyRelated: a single row has more than [MaxRelated] related rows, or they hold
+// more than [RelatedBytes].
+var ErrTooManyRelated = errors.New("a row has more related rows than a page may hold, or larger ones: give relations a smaller limit, or select less of them")
 
 // mostGiven bounds the values that one statement looks related rows up by: 500
 // rows of two columns are 1,000 of the 32,766 that SQLite takes.
@@ -23,6 +23,7 @@ type hydration struct {
 	query  *Query
 	source *source.Source
 	left   int // of MaxRelated
+	bytes  int // of RelatedBytes
 }
 
 // level reads what the rows of a level select of their relations.
@@ -89,14 +90,14 @@ func (h *hydration) related(ctx context.Context, k *link, values [][]any, holder
 	var rows []Row
 	var raws [][]any
 	var numbers []int
-	block, more, err := h.source.Block(ctx, statement, args, source.Want{Columns: columns, Rows: h.left, Bytes: math.MaxInt}, nil)
+	block, more, err := h.source.Block(ctx, statement, args, source.Want{Columns: columns, Rows: h.left, Bytes: h.bytes}, nil)
 	switch {
 	case err != nil:
 		return err
 	case more:
 		return ErrTooManyRelated
 	}
-	h.left -= block.Len()
+	h.left, h.bytes = h.left-block.Len(), h.bytes-block.Size()
 	for i := range block.Len() {
 		raw, err := block.Row(i, nil)
 		if err != nil {

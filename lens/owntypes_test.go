@@ -118,6 +118,20 @@ func (s shopDatabase) testMisfits(t *testing.T) {
 	o, c := s.withOwn(t)
 	s.catalogue = c
 	table, _ := c.Table("misfits")
+	floor := lens.Any{Conditions: []lens.Condition{lens.Of("id").Eq(1)}}
+	var want []string
+	for _, name := range o.misfits {
+		column, _ := table.Column(name)
+		if column.Kind != catalogue.JSON && column.Kind != catalogue.Array {
+			floor.Conditions = append(floor.Conditions, lens.Of(name).IsNull(true))
+			want = append(want, "misfits."+name)
+		}
+	}
+	slices.Sort(want)
+	found, err := lens.Scope{Where: map[string]lens.Condition{"misfits": lens.Not{Condition: floor}, "tags": lens.Of("label").Eq("vip")}}.Misfits(t.Context(), c, s.source)
+	if err != nil || !slices.Equal(found, want) {
+		t.Errorf("misfits: %v, %v, want %v", found, err, want)
+	}
 	for _, name := range o.misfits {
 		column, _ := table.Column(name)
 		if column == nil || column.Kind == catalogue.Unsupported {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/postledger/postledger/lens/catalogue"
@@ -15,9 +14,14 @@ import (
 const (
 	DefaultPage = 500
 	MaxPage     = 1_000
+	// PageBytes is how much a page's own rows hold before it ends early, roughly: the last
+	// row is read whole.
+	PageBytes = 16 << 20
 	// MaxRelated is the most related rows that a page may hold, all relations
-	// together. A page with more is an error: ask for fewer rows.
-	MaxRelated = 100_000
+	// together, and RelatedBytes what they may hold, roughly. A page whose rows have more
+	// is cut in half until it fits; a single row with more is [ErrTooManyRelated].
+	MaxRelated   = 100_000
+	RelatedBytes = 64 << 20
 )
 
 // Page is a part of a lens's rows, pruned to its select.
@@ -28,7 +32,8 @@ type Page struct {
 }
 
 // Page reads up to limit rows (0 is [DefaultPage], at most [MaxPage] and what the
-// source allows) after a cursor, in the lens's order. Its related rows are read
+// source allows) after a cursor, in the lens's order; fewer where they are large, or bring
+// many others along, and then too Next leads on. Its related rows are read
 // right after it, a statement a relation and some hundred rows; no transaction is
 // open between two pages.
 //
@@ -44,7 +49,7 @@ func (q *Query) Page(ctx context.Context, s *source.Source, after Cursor, limit 
 	if most := min(MaxPage, s.Options().Rows-1); limit < 1 || limit > most {
 		return Page{}, fmt.Errorf("a page has 1 to %d rows, not %d", most, limit)
 	}
-	b, err := q.batch(ctx, s, q.order, after, limit, math.MaxInt, nil)
+	b, err := q.batch(ctx, s, q.order, after, limit, PageBytes, nil)
 	if err != nil {
 		return Page{}, err
 	}

@@ -120,6 +120,13 @@ func TestAFloorThatDoesNotFit(t *testing.T) {
 		t.Errorf("the floor is told: %s", r.stderr)
 	}
 
+	odd := newPlace(t)
+	execAll(t, "sqlite", "file:"+filepath.Join(odd.dir, "odd.db"), "CREATE TABLE users (id integer PRIMARY KEY, email text, deleted_at datetime, born date)",
+		"INSERT INTO users VALUES (1, 'a@rcv.test', NULL, '2000-01-01'), (2, 'b@rcv.test', 'yesterday', NULL)")
+	odd.env = append(odd.env, "POSTLEDGER_SOURCES__SHOP__DSN=sqlite:"+filepath.Join(odd.dir, "odd.db"), "POSTLEDGER_SOURCES__SHOP__APPS=shop",
+		"POSTLEDGER_SOURCES__SHOP__SCOPE="+writeFile(t, "scope.yaml", "where: {users: {deleted_at: {isNull: true}, born: {isNull: true}}}\n", 0o600))
+	odd.run(t, "sources", "check", "shop").expect(t, 0, "warning", "a floor compares users.deleted_at, where a value is none of its declared type")
+
 	broken := newPlace(t)
 	broken.env = append(broken.env, "POSTLEDGER_SOURCES__SHOP__DSN=sqlite:"+file, "POSTLEDGER_SOURCES__SHOP__SCOPE="+writeFile(t, "scope.yaml", "where: {users: {}}\n", 0o600))
 	broken.run(t, "serve").expect(t, 1, "sources.shop.scope: ", "where.users: an empty condition is refused")

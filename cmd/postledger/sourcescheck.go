@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/postledger/postledger/internal/app"
 	"github.com/postledger/postledger/internal/app/config"
+	"github.com/postledger/postledger/lens"
 	"github.com/postledger/postledger/lens/catalogue"
 	"github.com/postledger/postledger/lens/source"
 )
@@ -85,12 +87,12 @@ func checkSource(e *env, cfg *config.Config, name string) []finding {
 	for _, note := range read.Notes {
 		found = append(found, finding{findingWarning, name, note})
 	}
-	found = append(found, checkFloors(cfg, name, read)...)
+	found = append(found, checkFloors(e, cfg, name, s, read)...)
 	return append(found, checkReadOnly(e, s, name, tables))
 }
 
 // checkFloors says who may use a source, and what every lens on it is held to.
-func checkFloors(cfg *config.Config, name string, read *catalogue.Catalogue) []finding {
+func checkFloors(e *env, cfg *config.Config, name string, s *source.Source, read *catalogue.Catalogue) []finding {
 	apps := cfg.Sources[name].Apps
 	who := finding{findingGood, name, "is for the apps " + strings.Join(apps, ", ")}
 	if len(apps) == 0 {
@@ -106,16 +108,31 @@ func checkFloors(cfg *config.Config, name string, read *catalogue.Catalogue) []f
 	case len(floors.All.Where)+len(floors.Apps) == 0:
 		return []finding{who}
 	}
-	tables := map[string]bool{}
-	for table := range floors.All.Where {
-		tables[table] = true
+	all := []lens.Scope{floors.All}
+	for _, app := range slices.Sorted(maps.Keys(floors.Apps)) {
+		all = append(all, floors.Apps[app])
 	}
-	for _, own := range floors.Apps {
-		for table := range own.Where {
-			tables[table] = true
-		}
+	var tables, misfits []string
+	var unknown error
+	for _, floor := range all {
+		tables = slices.AppendSeq(tables, maps.Keys(floor.Where))
+		fields, err := floor.Misfits(e.ctx, read, s)
+		misfits, unknown = append(misfits, fields...), errors.Join(unknown, err)
 	}
-	return []finding{who, {findingGood, name, "there are floors under " + strings.Join(slices.Sorted(maps.Keys(tables)), ", ")}}
+	found := []finding{who, {findingGood, name, "there are floors under " + listed(tables)}}
+	if len(misfits) > 0 {
+		found = append(found, finding{findingWarning, name, "a floor compares " + listed(misfits) +
+			", where a value is none of its declared type: it counts as null, and a floor that asks for null lets its row through"})
+	}
+	if unknown != nil {
+		found = append(found, finding{findingWarning, name, "whether a floor meets values that are none of their declared type is not known: " + unknown.Error()})
+	}
+	return found
+}
+
+// listed writes names in order, each once.
+func listed(names []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
 }
 
 // checkReadOnly tries a table at a time: what a login may write is granted by

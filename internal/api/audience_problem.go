@@ -35,7 +35,7 @@ func audienceProblem(err error, under string) error {
 		p = problem(codeSourceUnavailable, "source "+down.Source+" cannot be read now; the server's log says why")
 		p.retryAfter = unavailableRetry
 	case errors.Is(err, audience.ErrBusy):
-		p = problem(codeOverloaded, "as many audiences are being counted as may be at one time")
+		p = problem(codeOverloaded, "as many audiences are being counted or looked at as may be at one time")
 		p.retryAfter = busyRetry
 	case errors.Is(err, audience.ErrTooLong):
 		p = problem(codeCountTimeout, "")

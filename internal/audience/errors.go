@@ -10,8 +10,8 @@ import (
 
 // Errors without details.
 var (
-	// ErrBusy: as many counts run as may.
-	ErrBusy = errors.New("as many audiences are being counted as may be at one time")
+	// ErrBusy: as many counts run as may, or previews without counts.
+	ErrBusy = errors.New("as many audiences are being counted or looked at as may be at one time")
 	// ErrTooLong: the count took longer than it may.
 	ErrTooLong = errors.New("the count took longer than it may")
 	// ErrStopped: the process stops.

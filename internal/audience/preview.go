@@ -11,8 +11,16 @@ import (
 	"github.com/postledger/postledger/lens"
 )
 
-// SampleRows is how many rows a sample has at most.
+// SampleRows is how many rows a sample has at most. It has fewer where they are larger than
+// a page of the lens library ([lens.PageBytes], [lens.RelatedBytes]).
 const SampleRows = 10
+
+// looks is how many previews without counts run at one time, and looksOfApp how many of them
+// are one app's. Each holds a page at most: 80 MiB and one row.
+const (
+	looks      = 4
+	looksOfApp = 2
+)
 
 // Want says what a preview shall find out.
 type Want struct {
@@ -54,10 +62,10 @@ type Explanation struct {
 // *UnavailableError, ErrBusy, ErrTooLong, ErrStopped, and the context's.
 func (s *Service) Preview(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
 	if !want.Counts {
-		return s.bounded(ctx, app, d, params, want, progress)
+		return s.within(ctx, &s.looks, app, d, params, want, progress)
 	}
 	began, read := time.Now(), int64(0)
-	p, err := s.counted(ctx, app, d, params, want, func(at Progress) {
+	p, err := s.within(ctx, &s.slots, app, d, params, want, func(at Progress) {
 		read = at.Read
 		progress(at)
 	})
@@ -65,9 +73,9 @@ func (s *Service) Preview(ctx context.Context, app postledger.App, d postledger.
 	return p, err
 }
 
-// counted takes one of the slots of counts.
-func (s *Service) counted(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
-	release, err := s.slots.take(app.ID)
+// within takes one of the slots for what it is.
+func (s *Service) within(ctx context.Context, slots *slots, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
+	release, err := slots.take(app.ID)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -141,6 +149,9 @@ func (s *Service) explain(ctx context.Context, c *checked, q *lens.Query, sql bo
 
 func (s *Service) sample(ctx context.Context, c *checked, q *lens.Query, clear bool) ([]json.RawMessage, error) {
 	page, err := q.Page(ctx, c.opened.Source, "", SampleRows)
+	if errors.Is(err, lens.ErrTooManyRelated) {
+		return nil, invalid("lens.select", RuleLens, err.Error())
+	}
 	if err != nil {
 		return nil, s.unavailable(ctx, c.def.Source, err)
 	}

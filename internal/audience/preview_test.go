@@ -2,9 +2,11 @@ package audience_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/postledger/postledger"
 	"github.com/postledger/postledger/internal/audience"
 	"github.com/postledger/postledger/lens/catalogue"
 )
@@ -81,5 +83,49 @@ func TestMask(t *testing.T) {
 		if got := audience.Mask(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Rows may be large, so what shows them has places too, beside those of counts.
+func TestPreviewsWithoutCountsAreBounded(t *testing.T) {
+	w := newWorld(t, catalogue.SQLite, shop)
+	var errs []error
+	look := func(app postledger.App, want audience.Want) error {
+		_, err := w.Preview(t.Context(), app, of(everyone), nil, want, func(audience.Progress) {})
+		return err
+	}
+	w.during = func() {
+		if len(errs) == 0 && w.asks < 5 {
+			errs = append(errs, look(w.app, audience.Want{Sample: true}))
+		}
+	}
+	errs = append(errs, look(w.app, audience.Want{Sample: true}))
+	if len(errs) != 3 || !errors.Is(errs[0], audience.ErrBusy) || errs[1] != nil || errs[2] != nil {
+		t.Errorf("one within another within a third: %v, want the innermost refused", errs)
+	}
+	w.during = nil
+	if err := look(w.app, audience.Want{Sample: true, Counts: true}); err != nil {
+		t.Errorf("after they ended: %v", err)
+	}
+}
+
+func TestASampleOfLargeRows(t *testing.T) {
+	w := newWorld(t, catalogue.SQLite, shop)
+	w.exec(`UPDATE users SET name = hex(zeroblob(3000000))`)
+	p, err := w.Preview(t.Context(), w.app, of(everyone), nil, audience.Want{Sample: true, Clear: true}, nil)
+	if err != nil || len(p.Rows) != 3 {
+		t.Errorf("rows of 6 MB: %d shown, %v", len(p.Rows), err)
+	}
+	w.exec(`UPDATE users SET name = ''`)
+	w.exec(`CREATE INDEX of_user ON orders (user_id)`)
+	w.exec(`WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 201) INSERT INTO users (id, tenant, company_id) SELECT i, 1, 1 FROM n`)
+	w.exec(`WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 102099) INSERT INTO orders (id, user_id) SELECT i, 100 + i % 102 FROM n`)
+	d := of(everyone)
+	d.Address = "mail"
+	d.Lens = json.RawMessage(`{"from": "companies", "where": {"everyone": true}, "select": ["mail", {"users": {"select": [{"orders": {"select": ["id"], "limit": 1000}}], "limit": 1000}}]}`)
+	_, err = w.Preview(t.Context(), w.app, d, nil, audience.Want{Sample: true}, nil)
+	var wrong *audience.InvalidError
+	if !errors.As(err, &wrong) {
+		t.Errorf("a row with 102,000 related rows: %v", err)
 	}
 }

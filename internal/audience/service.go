@@ -60,7 +60,8 @@ type Config struct {
 // starts nothing of its own.
 type Service struct {
 	Config
-	slots  slots
+	slots  slots           // of counts
+	looks  slots           // of what does not count
 	ending context.Context //nolint:containedctx // of the process: it ends every count
 	end    context.CancelFunc
 }
@@ -85,7 +86,9 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{Config: c, slots: slots{most: c.Counts, each: (c.Counts + 1) / 2, of: map[postledger.ID]int{}}}
+	s := &Service{Config: c}
+	s.slots = slots{most: c.Counts, each: (c.Counts + 1) / 2, of: map[postledger.ID]int{}}
+	s.looks = slots{most: looks, each: looksOfApp, of: map[postledger.ID]int{}}
 	s.ending, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -118,7 +121,7 @@ func (s *Service) unavailable(ctx context.Context, name string, err error) error
 	return &UnavailableError{name, err}
 }
 
-// slots bound the counts, of all apps and of each.
+// slots bound what runs at one time, of all apps and of each.
 type slots struct {
 	most, each int
 	mu         sync.Mutex
@@ -132,7 +135,7 @@ func (s *slots) take(app postledger.ID) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all >= s.most || s.of[app] >= s.each {
-		return nil, fmt.Errorf("count: %w", ErrBusy)
+		return nil, fmt.Errorf("preview: %w", ErrBusy)
 	}
 	s.all++
 	s.of[app]++

@@ -51,11 +51,16 @@ type world struct {
 	down        error
 	now         time.Time
 	fresh, asks int
+	// during is called whenever the source is asked for.
+	during func()
 }
 
 // Open is the world's Sources.
 func (w *world) Open(_ context.Context, name string, app postledger.App, fresh bool) (audience.Opened, error) {
 	w.asks++
+	if w.during != nil {
+		w.during()
+	}
 	switch {
 	case name != "shop" || app.ID != w.app.ID:
 		return audience.Opened{}, audience.ErrSourceUnknown
