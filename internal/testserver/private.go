@@ -21,7 +21,7 @@ type PostgresServer struct {
 	settings []string
 	log      string
 	server   *process // nil while stopped
-	frozen   []int    // what Pause stopped, the postmaster last
+	frozen   []known  // what Pause stopped, the postmaster last
 }
 
 // StopMode is how a server is told to end.
@@ -133,8 +133,21 @@ func (s *PostgresServer) Stop(mode StopMode) {
 	if mode == StopImmediate {
 		ask = syscall.SIGQUIT
 	}
-	s.server.stop(ask, startTimeout)
-	s.server = nil
+	s.end(ask, startTimeout)
+}
+
+// end asks with the signal, then kills, and returns when every process is gone.
+func (s *PostgresServer) end(ask syscall.Signal, patience time.Duration) {
+	s.tb.Helper()
+	s.server.signal(ask)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-s.server.done: // it waits for its children
+		s.server = nil
+	case <-timer.C:
+		s.Kill()
+	}
 }
 
 // Kill ends every process of the server at one moment, as a power failure
@@ -142,12 +155,25 @@ func (s *PostgresServer) Stop(mode StopMode) {
 func (s *PostgresServer) Kill() {
 	s.tb.Helper()
 	s.Pause() // so that none does anything about the end of another
-	for _, pid := range s.frozen {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // frozen, so the id is still its own
+	s.killFrozen()
+	s.server = nil
+}
+
+// killFrozen kills what Pause has stopped and returns when all of it has ended: a
+// server that starts while one process of the last is still attached to the shared
+// memory refuses to.
+func (s *PostgresServer) killFrozen() {
+	s.tb.Helper()
+	for _, p := range s.frozen {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL) // frozen, so the id is still its own
+	}
+	for _, p := range s.frozen {
+		if err := awaitEnd(p); err != nil {
+			s.tb.Fatalf("kill PostgreSQL: %v", err)
+		}
 	}
 	s.frozen = nil
 	<-s.server.done
-	s.server = nil
 }
 
 // Exited tells whether the server has ended by itself, as it does when it
@@ -170,14 +196,14 @@ func (s *PostgresServer) Pause() {
 	if err := freeze(s.server.pid); err != nil {
 		s.tb.Fatalf("pause PostgreSQL: %v", err)
 	}
-	s.frozen = []int{s.server.pid}
+	s.frozen = []known{identify(s.server.pid)}
 	backends, err := children(s.server.pid)
 	if err != nil {
 		s.tb.Fatalf("pause PostgreSQL: %v", err)
 	}
-	for _, pid := range backends {
-		s.frozen = append([]int{pid}, s.frozen...)
-		if err := freeze(pid); err != nil {
+	for _, p := range backends {
+		s.frozen = append([]known{p}, s.frozen...)
+		if err := freeze(p.pid); err != nil {
 			s.tb.Fatalf("pause PostgreSQL: %v", err)
 		}
 	}
@@ -193,9 +219,9 @@ func (s *PostgresServer) Resume() {
 }
 
 func (s *PostgresServer) thaw() {
-	for _, pid := range s.frozen {
+	for _, p := range s.frozen {
 		// A frozen process has not been reaped, so the id is still its own.
-		_ = syscall.Kill(pid, syscall.SIGCONT)
+		_ = syscall.Kill(p.pid, syscall.SIGCONT)
 	}
 	s.frozen = nil
 }
@@ -203,7 +229,7 @@ func (s *PostgresServer) thaw() {
 func (s *PostgresServer) remove() {
 	s.thaw()
 	if s.server != nil {
-		s.server.stop(syscall.SIGQUIT, 10*time.Second)
+		s.end(syscall.SIGQUIT, 10*time.Second)
 	}
 	if err := os.RemoveAll(s.cluster.Data); err != nil {
 		s.tb.Errorf("remove the private server's data: %v", err)
@@ -220,6 +246,19 @@ func freeze(pid int) error {
 	for !stopped(pid) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("process %d runs on after SIGSTOP", pid)
+		}
+		time.Sleep(pollInterval)
+	}
+	return nil
+}
+
+// awaitEnd waits until a process that was killed has let go of its memory: the
+// kernel takes it down some time after the signal, and longer on a busy machine.
+func awaitEnd(p known) error {
+	deadline := time.Now().Add(startTimeout)
+	for !p.ended() {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process %d goes on after SIGKILL", p.pid)
 		}
 		time.Sleep(pollInterval)
 	}

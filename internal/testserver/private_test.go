@@ -1,9 +1,12 @@
 package testserver_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -57,6 +60,39 @@ func TestPrivatePostgresStopsStartsAndFreezes(t *testing.T) {
 	admin := connect(t, server.AdminURL())
 	if _, err := admin.Exec(ctx, "CHECKPOINT"); err != nil {
 		t.Errorf("the admin URL has no superuser's rights: %v", err)
+	}
+}
+
+// A killed server's processes are gone when Kill returns: one that is still attached
+// to the shared memory makes the next start fail.
+func TestPrivatePostgresStartsRightAfterKill(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	server := testserver.PrivatePostgres(t, "shared_buffers=32MB")
+	for range 2 {
+		for range 20 {
+			conn := connect(t, server.AdminURL())
+			// Touches memory, which the kernel has to take back.
+			if _, err := conn.Exec(ctx, "SELECT count(*), sum(length(prosrc)) FROM pg_proc, generate_series(1, 5)"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := connect(t, server.AdminURL()).Query(ctx, "SELECT pid FROM pg_stat_activity")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+		if err != nil || len(pids) < 20 {
+			t.Fatalf("%d processes (%v)", len(pids), err)
+		}
+		server.Kill()
+		for _, pid := range pids {
+			// A dead one that nobody has reaped yet has no memory any more.
+			if memory, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)); err == nil && !bytes.HasPrefix(memory, []byte("0 ")) {
+				t.Errorf("process %d goes on after Kill, with %s pages", pid, memory)
+			}
+		}
+		server.Start()
 	}
 }
 
