@@ -46,8 +46,10 @@ type JobFilter struct {
 	PageSize int
 }
 
-// Jobs lists background work, in the order in which it waits. Errors: ErrBadInput;
-// scope admin.
+// Jobs lists background work, in the order in which it comes to run: admitted jobs,
+// waiting ones by lane and group, scheduled ones by their time, and those set aside.
+// A job whose state changes meanwhile may come twice, or not at all. Errors:
+// ErrBadInput; scope admin.
 func (c *Client) Jobs(ctx context.Context, f JobFilter) iter.Seq2[Job, error] {
 	p := parameters{}
 	p.text("state", f.State)

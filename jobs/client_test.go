@@ -76,7 +76,7 @@ func clientOf(t *testing.T, hot jobs.Hot, outbox jobs.Outbox, o jobs.ClientOptio
 // rows shows the outbox: payload and state of each row in the order of place.
 func rows(t *testing.T, outbox jobs.Outbox) []string {
 	t.Helper()
-	list, err := outbox.List(context.Background(), jobs.Query{Limit: 1000})
+	list, _, err := outbox.List(context.Background(), jobs.Query{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

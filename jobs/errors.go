@@ -21,6 +21,8 @@ var (
 	ErrUnknownHandler = errors.New("unknown handler")
 	// ErrUnknownJob: the outbox has no row of that id.
 	ErrUnknownJob = errors.New("unknown job")
+	// ErrBadCursor: Query.After is not the next of a page of this list.
+	ErrBadCursor = errors.New("bad cursor")
 	// ErrUnknownSchedule: there is no schedule of that name.
 	ErrUnknownSchedule = errors.New("unknown schedule")
 	// ErrNoOutbox: what was asked for needs an outbox, and there is none.

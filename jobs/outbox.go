@@ -120,8 +120,14 @@ type OutboxRows interface {
 
 	// Backlog counts.
 	Backlog(ctx context.Context) (Backlog, error)
-	// List and Get are for people.
-	List(ctx context.Context, query Query) ([]Row, error)
+	// List and Get are for people. A page of a list is one look at the rows, in the
+	// order in which they come to run: admitted ones, waiting ones by lane, group and
+	// place, scheduled ones by their time, and those set aside by when they were. It
+	// reads a bounded number of rows, so it may be short, or empty, and still have a
+	// next one: the list ends where next is empty. A row that changes its state
+	// between two pages may come twice, or not at all. A cursor of another list is an
+	// ErrBadCursor.
+	List(ctx context.Context, query Query) (rows []Row, next string, err error)
 	Get(ctx context.Context, id ID) (Row, error)
 }
 
@@ -185,8 +191,9 @@ type Query struct {
 	Lane    Lane
 	Handler string
 	Group   string
-	After   int64
-	Limit   int
+	// After is the next of the page before.
+	After string
+	Limit int
 }
 
 // Tx is a transaction of the caller's, in the dialect of the outbox: SQLTx, or

@@ -317,7 +317,7 @@ func (s *sequence) settle() {
 	defer tick.Stop()
 	for {
 		depth, err := s.hot.Depth(ctx)
-		list, listErr := s.outbox.List(ctx, jobs.Query{Limit: 100})
+		list, _, listErr := s.outbox.List(ctx, jobs.Query{Limit: 100})
 		if err == nil && listErr == nil && depth.Jobs == 0 && len(list) == 0 {
 			break
 		}

@@ -11,7 +11,7 @@ import (
 
 type jobsCmd struct {
 	Status     jobsStatusCmd     `cmd:"" help:"Show how background work is."`
-	Ls         jobsLsCmd         `cmd:"" help:"List jobs, in the order in which they wait. One that has finished is gone."`
+	Ls         jobsLsCmd         `cmd:"" help:"List jobs, in the order in which they come to run. One that has finished is gone."`
 	Show       jobsShowCmd       `cmd:"" help:"Show a job. Its payload is not shown."`
 	Retry      jobsRetryCmd      `cmd:"" help:"Try jobs now that are due later or were set aside."`
 	Quarantine jobsQuarantineCmd `cmd:"" help:"Set jobs aside: they do not run until they are released."`

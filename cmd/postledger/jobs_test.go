@@ -203,7 +203,7 @@ func TestJobCommands(t *testing.T) {
 	run("schedules", "ls").expect(t, 0, "no")
 	run("schedules", "run", "jobs.prune").expect(t, 0, "jobs.prune: job ")
 	waitFor(t, "its job has run", func() bool {
-		rows, err := box.List(context.Background(), jobs.Query{Handler: "jobs.prune", Limit: 9})
+		rows, _, err := box.List(context.Background(), jobs.Query{Handler: "jobs.prune", Limit: 9})
 		return err == nil && len(rows) == 0
 	})
 	s.saysAt(t, "/metrics", `postledger_job_runs_total{handler="jobs.prune",outcome="done"} 1`)

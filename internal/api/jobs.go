@@ -2,9 +2,9 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -14,7 +14,7 @@ import (
 
 // Jobs is what an operator sees and decides of background work.
 type Jobs interface {
-	ListJobs(ctx context.Context, q jobs.Query) ([]jobs.Row, error)
+	ListJobs(ctx context.Context, q jobs.Query) (rows []jobs.Row, next string, err error)
 	Job(ctx context.Context, id jobs.ID) (jobs.Row, error)
 	// Retry makes jobs due now that wait for later or were set aside; Release
 	// takes those that were set aside back. All tell how many have changed.
@@ -109,7 +109,9 @@ type jobQueueView struct {
 
 func (s *server) jobRoutes() {
 	read(s, jobRoute(http.MethodGet, "/v1/jobs", "list-jobs", "List jobs",
-		"Background work, in the order in which it waits. Payloads are not shown: they may hold what belongs to an app.", codeBadInput), s.listJobs)
+		"Background work, in the order in which it comes to run: admitted jobs, waiting ones by lane and group, scheduled ones by their time, and those set aside. "+
+			"A page may be short or empty and still have a next one; a job whose state changes between two pages may come twice, or not at all. "+
+			"Payloads are not shown: they may hold what belongs to an app.", codeBadInput), s.listJobs)
 	read(s, jobRoute(http.MethodGet, "/v1/jobs/queue", "get-job-queue", "See how background work is",
 		"Counts the rows, which takes a moment when many wait."), s.jobQueue)
 	read(s, jobRoute(http.MethodGet, "/v1/jobs/{id}", "get-job", "See a job", "A job that has finished is gone.", codeJobUnknown), s.getJob)
@@ -155,21 +157,13 @@ func viewJob(r *jobs.Row) jobView {
 }
 
 func (s *server) listJobs(ctx context.Context, _ *call, in *listJobsInput) (jobsView, error) {
-	after := int64(0)
-	if in.After != "" {
-		var err error
-		if after, err = strconv.ParseInt(in.After, 10, 64); err != nil || after < 0 {
-			return jobsView{}, field("after", accept.RuleSyntax, "is not the next of a page")
-		}
-	}
-	rows, err := s.Jobs.ListJobs(ctx, jobs.Query{
-		State: jobs.State(in.State), Lane: jobs.Lane(in.Lane), Handler: in.Handler, Group: in.Group, After: after, Limit: in.Limit,
+	rows, next, err := s.Jobs.ListJobs(ctx, jobs.Query{
+		State: jobs.State(in.State), Lane: jobs.Lane(in.Lane), Handler: in.Handler, Group: in.Group, After: in.After, Limit: in.Limit,
 	})
-	v := jobsView{Items: viewList(rows, viewJob).Items}
-	if len(rows) == in.Limit {
-		v.Next = strconv.FormatInt(rows[len(rows)-1].Place, 10)
+	if errors.Is(err, jobs.ErrBadCursor) {
+		return jobsView{}, field("after", accept.RuleSyntax, "is not the next of a page of this list")
 	}
-	return v, err
+	return jobsView{Items: viewList(rows, viewJob).Items, Next: next}, err
 }
 
 func (s *server) getJob(ctx context.Context, _ *call, in *jobInput) (jobView, error) {

@@ -21,7 +21,7 @@ var migrations embed.FS
 // oldest_binary is the lowest SchemaVersion that may still work on a database:
 // migrations that only expand leave it, so binaries of one minor version run
 // side by side during an upgrade.
-const SchemaVersion = 7
+const SchemaVersion = 8
 
 // oldestBinary is what a new database's ledger_state says: each migration so
 // far has only expanded.

@@ -14,7 +14,7 @@ func TestAnnounce(t *testing.T) {
 	bothDatabases(t, func(t *testing.T, open ledgertest.Opener) {
 		ledgertest.Announce(t, open, func(t *testing.T, l *ledger.Ledger) []jobs.Row {
 			t.Helper()
-			rows, err := outboxOf(t, l).List(t.Context(), jobs.Query{Limit: 100})
+			rows, _, err := outboxOf(t, l).List(t.Context(), jobs.Query{Limit: 100})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,5 +29,8 @@ func TestPlans(t *testing.T) {
 		if whole.MatchString(plan) || !strings.Contains(plan, key) {
 			t.Errorf("%s: want the index %s\n%s", s.Name, s.Index, plan)
 		}
+		if s.Ordered && strings.Contains(plan, "filesort") {
+			t.Errorf("%s: want the order of the index %s\n%s", s.Name, s.Index, plan)
+		}
 	}
 }

@@ -111,30 +111,3 @@ func theBacklogIsCounted(t *testing.T, s Store) {
 		return err == nil && again.Oldest[jobs.Fast] > before
 	})
 }
-
-func lists(t *testing.T, s Store) {
-	ctx := context.Background()
-	a, b, c := job(), job(slow, grouped("g")), job(func(e *jobs.Entry) { e.Handler = "other" })
-	insert(t, s, a, b, c)
-	changed(t, 1)(s.Admit(ctx, "e", []jobs.Ref{c.Ref()}))
-	for name, q := range map[string]struct {
-		query jobs.Query
-		want  []jobs.Entry
-	}{
-		"all":      {jobs.Query{Limit: 10}, []jobs.Entry{a, b, c}},
-		"a page":   {jobs.Query{Limit: 2}, []jobs.Entry{a, b}},
-		"the next": {jobs.Query{Limit: 2, After: get(t, s, b.ID).Place}, []jobs.Entry{c}},
-		"state":    {jobs.Query{Limit: 10, State: jobs.Buffered}, []jobs.Entry{a, b}},
-		"admitted": {jobs.Query{Limit: 10, State: jobs.Admitted}, []jobs.Entry{c}},
-		"aside":    {jobs.Query{Limit: 10, State: jobs.Quarantined}, nil},
-		"lane":     {jobs.Query{Limit: 10, Lane: jobs.Slow}, []jobs.Entry{b}},
-		"handler":  {jobs.Query{Limit: 10, Handler: "other"}, []jobs.Entry{c}},
-		"group":    {jobs.Query{Limit: 10, Group: "g", Lane: jobs.Slow, State: jobs.Buffered}, []jobs.Entry{b}},
-	} {
-		rows, err := s.List(ctx, q.query)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		wantIDs(t, rows, q.want...)
-	}
-}

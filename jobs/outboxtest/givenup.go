@@ -45,7 +45,7 @@ func callsGivenUp(t *testing.T, s Store) {
 		}
 		// In one look: what was given up may be committed still.
 		n := 0
-		all, err := s.List(t.Context(), jobs.Query{Limit: 10_000})
+		all, _, err := s.List(t.Context(), jobs.Query{Limit: 10_000})
 		for _, row := range all {
 			if row.ID == rows[0].ID || row.ID == rows[1].ID {
 				n++

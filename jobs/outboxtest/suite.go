@@ -49,6 +49,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"a released job does not displace a newer one":     releasedIsNotNewer,
 		"the backlog is counted":                           theBacklogIsCounted,
 		"lists":                                            lists,
+		"a list's page ends in time":                       pagesEnd,
+		"a cursor is of its list":                          strangeCursors,
 		"large payloads":                                   largePayloads,
 		"leases":                                           leases,
 		"a lease under another clock":                      aLeaseUnderAnotherClock,

@@ -58,7 +58,7 @@ func TestPgxTransaction(t *testing.T) {
 		func(tx pgx.Tx) error { return tx.Rollback(ctx) },
 		func(tx pgx.Tx) error { return tx.Commit(ctx) },
 	} {
-		if rows, err := box.List(ctx, jobs.Query{Limit: 9}); err != nil || len(rows) != 0 {
+		if rows, _, err := box.List(ctx, jobs.Query{Limit: 9}); err != nil || len(rows) != 0 {
 			t.Fatalf("%d rows (%v) before the commit", len(rows), err)
 		}
 		tx, err := conn.Begin(ctx)
@@ -72,7 +72,7 @@ func TestPgxTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if rows, err := box.List(ctx, jobs.Query{Limit: 9}); err != nil || len(rows) != 2 {
+	if rows, _, err := box.List(ctx, jobs.Query{Limit: 9}); err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows (%v) after the commit", len(rows), err)
 	}
 }

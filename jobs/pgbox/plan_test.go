@@ -21,5 +21,8 @@ func TestPlans(t *testing.T) {
 		if strings.Contains(plan, "Seq Scan on job_outbox") || !strings.Contains(plan, "job_outbox_"+s.Index) {
 			t.Errorf("%s: want the index %s\n%s", s.Name, s.Index, plan)
 		}
+		if s.Ordered && strings.Contains(plan, "Sort") {
+			t.Errorf("%s: want the order of the index %s\n%s", s.Name, s.Index, plan)
+		}
 	}
 }

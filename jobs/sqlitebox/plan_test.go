@@ -26,5 +26,8 @@ func TestPlans(t *testing.T) {
 		if whole.MatchString(plan) || !strings.Contains(plan, "job_outbox_"+s.Index) {
 			t.Errorf("%s: want the index %s\n%s", s.Name, s.Index, plan)
 		}
+		if s.Ordered && strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s: want the order of the index %s\n%s", s.Name, s.Index, plan)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 var _ api.Jobs = (*Queue)(nil)
 
 // ListJobs implements api.Jobs, as all of these do.
-func (q *Queue) ListJobs(ctx context.Context, query jobs.Query) ([]jobs.Row, error) {
+func (q *Queue) ListJobs(ctx context.Context, query jobs.Query) (rows []jobs.Row, next string, err error) {
 	return q.c.Outbox.List(ctx, query)
 }
 

@@ -208,7 +208,7 @@ func empty(t *testing.T, outbox jobs.Outbox) {
 	tick, late := time.NewTicker(20*time.Millisecond), time.After(patience)
 	defer tick.Stop()
 	for {
-		rows, err := outbox.List(context.Background(), jobs.Query{Limit: 5})
+		rows, _, err := outbox.List(context.Background(), jobs.Query{Limit: 5})
 		if err == nil && len(rows) == 0 {
 			return
 		}
@@ -244,7 +244,7 @@ func TestALostSeatIsLeft(t *testing.T) {
 		}
 	}
 	enqueue(t, q, 5) // for whoever runs jobs now
-	if rows, err := outbox.List(t.Context(), jobs.Query{State: jobs.Buffered, Limit: 9}); err != nil || len(rows) != 5 {
+	if rows, _, err := outbox.List(t.Context(), jobs.Query{State: jobs.Buffered, Limit: 9}); err != nil || len(rows) != 5 {
 		t.Fatalf("%d rows wait (%v)", len(rows), err)
 	}
 	if err := outbox.ReleaseLease(t.Context(), queue.SeatLease, "b"); err != nil {
@@ -362,7 +362,7 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 	if len(finished) == 0 {
 		t.Error("it did not finish")
 	}
-	rows, err := outbox.List(t.Context(), jobs.Query{Limit: 9})
+	rows, _, err := outbox.List(t.Context(), jobs.Query{Limit: 9})
 	if err != nil || len(rows)+len(finished) != 3 {
 		t.Fatalf("%d rows are left and %d jobs ran (%v)", len(rows), len(finished), err)
 	}

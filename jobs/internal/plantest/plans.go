@@ -47,6 +47,8 @@ type Statement struct {
 	// Index is what it must find its rows by, without the prefix job_outbox_;
 	// "place" is the primary key.
 	Index string
+	// Ordered: the index serves the order, too.
+	Ordered bool
 }
 
 // Statements are those that run while a backlog lasts.
@@ -67,22 +69,51 @@ func Statements(t *testing.T, db *sql.DB, d sqlbox.Dialect) []Statement {
 	keysWhere, keysArgs := d.Keys(keys)
 	upsert, upsertArgs := d.Insert(keyed, sqlbox.Replace)
 	now := d.Now()
-	return []Statement{
-		{"drain page", sqlbox.WaitingQuery, []any{0, "", 0, 500}, "waiting"},
-		{"drain page of a group", sqlbox.WaitingQuery, []any{0, "g7", 0, 50}, "waiting"},
-		{"groups", sqlbox.GroupsQuery, []any{0, "", 0, 100, 100}, "waiting"},
-		{"admit", fmt.Sprintf(sqlbox.AdmitRefs(d), refsWhere), append([]any{"e"}, refsArgs...), "id"},
-		{"finish", fmt.Sprintf(sqlbox.RemoveRefs, refsWhere), refsArgs, "id"},
-		{"look up ids", "SELECT id, rev FROM job_outbox WHERE " + idsWhere, idsArgs, "id"},
-		{"look up keys", "SELECT id FROM job_outbox WHERE " + keysWhere + " AND state IN (0, 1)", keysArgs, "key"},
-		{"upsert", upsert, upsertArgs, ""},
-		{"ripen", d.UpdateSome("state = 0", "state = 1 AND run_at <= "+now, "run_at"), []any{1000}, "scheduled"},
-		{"next due", "SELECT min(run_at) FROM job_outbox WHERE state = 1", nil, "scheduled"},
-		{"prune", d.DeleteSome("state = 3 AND changed_at <= "+now+" - ?", "changed_at"), []any{0, 1000}, "aside"},
-		{"rows of another epoch", "SELECT id, rev FROM job_outbox WHERE state = 2 AND epoch <> ? LIMIT ?", []any{"e", 1000}, "admitted"},
-		{"admitted rows by age", sqlbox.AdmittedQuery(d), []any{0, 0, 500}, "admitted"},
-		{"backlog", sqlbox.BacklogQuery(d), nil, "waiting"},
+	statements := []Statement{
+		{"drain page", sqlbox.WaitingQuery, []any{0, "", 0, 500}, "waiting", false},
+		{"drain page of a group", sqlbox.WaitingQuery, []any{0, "g7", 0, 50}, "waiting", false},
+		{"groups", sqlbox.GroupsQuery, []any{0, "", 0, 100, 100}, "waiting", false},
+		{"admit", fmt.Sprintf(sqlbox.AdmitRefs(d), refsWhere), append([]any{"e"}, refsArgs...), "id", false},
+		{"finish", fmt.Sprintf(sqlbox.RemoveRefs, refsWhere), refsArgs, "id", false},
+		{"look up ids", "SELECT id, rev FROM job_outbox WHERE " + idsWhere, idsArgs, "id", false},
+		{"look up keys", "SELECT id FROM job_outbox WHERE " + keysWhere + " AND state IN (0, 1)", keysArgs, "key", false},
+		{"upsert", upsert, upsertArgs, "", false},
+		{"ripen", d.UpdateSome("state = 0", "state = 1 AND run_at <= "+now, "run_at"), []any{1000}, "scheduled", false},
+		{"next due", "SELECT min(run_at) FROM job_outbox WHERE state = 1", nil, "scheduled", false},
+		{"prune", d.DeleteSome("state = 3 AND changed_at <= "+now+" - ?", "changed_at"), []any{0, 1000}, "aside", false},
+		{"rows of another epoch", "SELECT id, rev FROM job_outbox WHERE state = 2 AND epoch <> ? LIMIT ?", []any{"e", 1000}, "admitted", false},
+		{"admitted rows by age", sqlbox.AdmittedQuery(d), []any{0, 0, 500}, "admitted", false},
+		{"backlog", sqlbox.BacklogQuery(d), nil, "waiting", false},
 	}
+	return append(statements, lists(t)...)
+}
+
+// lists are the looks of pages in the middle of each part of a list, also of what no
+// index knows.
+func lists(t *testing.T) []Statement {
+	t.Helper()
+	var statements []Statement
+	for name, query := range map[string]jobs.Query{
+		"the first page":        {},
+		"a page":                {After: "h1000."},
+		"a page of the fast":    {After: "f1000.ZzA"},
+		"a page of the slow":    {After: "s1000."},
+		"a page of the later":   {After: "l1000.NDAwMDAwMDAwMDAwMDAwNQ"},
+		"a page of those aside": {After: "q1000.MTAwMDAwNw"},
+		"buffered":              {State: jobs.Buffered},
+		"a handler's":           {Handler: "rare", Lane: jobs.Fast, After: "f1000.ZzA"},
+		"a group's":             {Group: "g7", After: "f1000."},
+	} {
+		query.Limit = 100
+		looks, err := sqlbox.Looks(query)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i, look := range looks {
+			statements = append(statements, Statement{fmt.Sprintf("%s, look %d", name, i), look.SQL, look.Args, look.Index, look.Ordered})
+		}
+	}
+	return statements
 }
 
 // sample are 500 rows all over the table.

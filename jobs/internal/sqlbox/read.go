@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/postledger/postledger/jobs"
@@ -183,38 +182,6 @@ func (b *Box) Backlog(ctx context.Context) (jobs.Backlog, error) {
 		return backlog, fmt.Errorf("count the backlog: %w", err)
 	}
 	return backlog, nil
-}
-
-// List implements jobs.OutboxRows.
-func (b *Box) List(ctx context.Context, query jobs.Query) ([]jobs.Row, error) {
-	where, args := []string{"place > ?"}, []any{query.After}
-	add := func(condition string, arg any) {
-		where, args = append(where, condition), append(args, arg)
-	}
-	switch query.State {
-	case jobs.Buffered:
-		where = append(where, "state IN (0, 1)")
-	case jobs.Admitted:
-		where = append(where, "state = 2")
-	case jobs.Quarantined:
-		where = append(where, "state = 3")
-	}
-	if query.Lane != "" {
-		add("lane = ?", LaneNumber(query.Lane))
-	}
-	if query.Handler != "" {
-		add("handler = ?", query.Handler)
-	}
-	if query.Group != "" {
-		add("grp = ?", query.Group)
-	}
-	args = append(args, query.Limit)
-	rows, err := b.reader(ctx).collect("SELECT "+readColumns+" FROM job_outbox WHERE "+
-		strings.Join(where, " AND ")+" ORDER BY place LIMIT ?", args, 0)
-	if err != nil {
-		return nil, fmt.Errorf("list jobs: %w", err)
-	}
-	return rows, nil
 }
 
 // Get implements jobs.OutboxRows.
