@@ -60,7 +60,7 @@ func asTheyAre(*jobs.Entry) {}
 // allRan waits until no row is left.
 func (s *server) allRan(t *testing.T, box jobs.Outbox) {
 	t.Helper()
-	waitFor(t, "all jobs have run", func() bool {
+	eventually(t, "all jobs have run", func() bool {
 		b, err := box.Backlog(context.Background())
 		if err == nil && b.Quarantined > 0 {
 			t.Fatalf("jobs were set aside: %s", s.logged())
@@ -127,7 +127,7 @@ func TestMailGoesOnWithoutRedis(t *testing.T) {
 	s.allRan(t, box)
 	s.saysAt(t, "/readyz", "allkeys-lru")
 	p.run(t, "doctor", "--no-dns").expect(t, 0, "warning", "allkeys-lru")
-	waitFor(t, "it warns of the policy", func() bool { return strings.Contains(s.logged(), `"maxmemory_policy":"allkeys-lru"`) })
+	eventually(t, "it warns of the policy", func() bool { return strings.Contains(s.logged(), `"maxmemory_policy":"allkeys-lru"`) })
 
 	server.Kill()
 	addJobs(t, box, 10, asTheyAre)
@@ -145,7 +145,7 @@ func TestMailGoesOnWithoutRedis(t *testing.T) {
 // saysAt waits until the administration says a text.
 func (s *server) saysAt(t *testing.T, path, text string) {
 	t.Helper()
-	waitFor(t, path+" says "+text, func() bool {
+	eventually(t, path+" says "+text, func() bool {
 		r, err := http.Get(s.admin + path)
 		if err != nil {
 			return false
@@ -202,7 +202,7 @@ func TestJobCommands(t *testing.T) {
 	operator[0] = "POSTLEDGER_SERVER=" + s.api
 	run("schedules", "ls").expect(t, 0, "no")
 	run("schedules", "run", "jobs.prune").expect(t, 0, "jobs.prune: job ")
-	waitFor(t, "its job has run", func() bool {
+	eventually(t, "its job has run", func() bool {
 		rows, _, err := box.List(context.Background(), jobs.Query{Handler: "jobs.prune", Limit: 9})
 		return err == nil && len(rows) == 0
 	})

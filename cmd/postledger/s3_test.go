@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -204,7 +203,7 @@ func TestAcceptWithoutAStore(t *testing.T) {
 	}
 	ready := func(want int) {
 		t.Helper()
-		waitFor(t, fmt.Sprintf("readyz says %d", want), func() bool {
+		eventually(t, fmt.Sprintf("readyz says %d", want), func() bool {
 			r, err := http.Get(s.admin + "/readyz")
 			if err != nil {
 				t.Fatal(err)
@@ -271,7 +270,7 @@ func TestAcceptWithoutAStore(t *testing.T) {
 	defer direct.Close()
 	// A server hears of a broken request after its client, and aborts the
 	// upload then. The one that lost the store could not be aborted.
-	waitFor(t, "nothing of the broken ones is stored", func() bool {
+	eventually(t, "nothing of the broken ones is stored", func() bool {
 		return len(b.store.Objects(t)) == kept && kept == 4 && b.store.Uploads(t) <= 1
 	})
 	left := b.store.Uploads(t)
@@ -308,7 +307,7 @@ func TestDeliveryWithoutAStore(t *testing.T) {
 	line.Refuse(true)
 	line.Cut()
 	command(t, operator, "profiles", "resume", "relay").expect(t, 0)
-	waitFor(t, "mail with attachments waits, and other mail is sent", func() bool {
+	eventually(t, "mail with attachments waits, and other mail is sent", func() bool {
 		waiting, sent := 0, 0
 		for d, err := range c.Deliveries(t.Context(), client.DeliveryFilter{}) {
 			switch {
@@ -332,20 +331,4 @@ func TestDeliveryWithoutAStore(t *testing.T) {
 		}
 	}
 	books(t, p)
-}
-
-// waitFor looks again and again.
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
 }
