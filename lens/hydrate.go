@@ -55,7 +55,7 @@ func (h *hydration) link(ctx context.Context, k *link, rows []Row, raws [][]any)
 		if v == nil {
 			continue
 		}
-		name := fmt.Sprintf("%q", v)
+		name := identity(v)
 		n, known := at[name]
 		if !known {
 			n = len(values)
@@ -72,6 +72,20 @@ func (h *hydration) link(ctx context.Context, k *link, rows []Row, raws [][]any)
 		}
 	}
 	return nil
+}
+
+// identity is one text for equal values, and another for others: each says its type and
+// how long it is.
+func identity(values []any) string {
+	var text []byte
+	for _, v := range values {
+		one := fmt.Sprintf("%v", v)
+		if b, isBytes := v.([]byte); isBytes {
+			one = string(b)
+		}
+		text = fmt.Appendf(text, "%T %d %s,", v, len(one), one)
+	}
+	return string(text)
 }
 
 // chunk is how many rows' relations one statement may ask for, within what the
