@@ -32,8 +32,14 @@ func killFleet(t *testing.T, each, rounds int, patience time.Duration) {
 				killed := f.worker()
 				drain := f.drainer("drain: added")
 				one, two := f.producer(1), f.producer(2)
-				want := min((round+1)*each*producers/(rounds+1), each*producers)
-				f.await("a part has run", patience, 0, func() bool { return f.ran() >= min(want, 100*(round+1)) })
+				// More than is hot when the drain dies: another has to go on.
+				want := (round + 1) * min(each*producers/(rounds+1), 3*limits.Jobs)
+				f.await("a part has run", patience, 0, func() bool {
+					if drain.ended() {
+						drain = f.drainer("")
+					}
+					return f.ran() >= want
+				})
 				killed.kill()
 				one.kill()
 				two.kill()
@@ -51,6 +57,7 @@ func killFleet(t *testing.T, each, rounds int, patience time.Duration) {
 			}
 			f.empty(patience)
 			f.all(producers, each)
+			f.noDeadlock()
 			kept.kill()
 			enqueued, others := f.causes()
 			// What a worker held: what ran, what had ended and waited, and one write of

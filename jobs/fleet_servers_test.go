@@ -66,6 +66,7 @@ func outliveServers(t *testing.T, each, times int, patience time.Duration) {
 			} else if lost := producers*each - f.ran(); lost > times*k.lost {
 				t.Errorf("%d jobs are gone, more than Redis can have held (%d)", lost, times*k.lost)
 			}
+			f.noDeadlock()
 			_, others := f.causes()
 			// What was hot, or being run or written, when its server went.
 			if most := times * (serverLimits.Jobs + 6*slots + 2*25); others > most {

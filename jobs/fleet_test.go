@@ -30,6 +30,7 @@ type fleet struct {
 	*testing.T
 	config memberConfig
 	server *redis.Client
+	db     *sql.DB
 	outbox pgbox.Box
 	hot    jobs.Hot
 
@@ -69,7 +70,7 @@ func newFleetOn(t *testing.T, config memberConfig, redisURL, postgres string) *f
 	if err := pgbox.Migrate(context.Background(), db); err != nil {
 		t.Fatal(err)
 	}
-	f.outbox = pgbox.New(db)
+	f.db, f.outbox = db, pgbox.New(db)
 	if f.hot, err = redishot.New(f.server, "fleet", config.Limits); err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +130,15 @@ func (f *fleet) start(change func(*memberConfig)) *member {
 func (m *member) kill() {
 	_ = m.cmd.Process.Kill() // it may have ended
 	<-m.done
+}
+
+func (m *member) ended() bool {
+	select {
+	case <-m.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (f *fleet) worker() *member { return f.start(func(*memberConfig) {}) }
@@ -285,6 +295,17 @@ func (f *fleet) empty(patience time.Duration) {
 		backlog, err := f.outbox.Backlog(context.Background())
 		return err == nil && backlog.Rows()+backlog.Admitted+backlog.Quarantined == 0
 	})
+}
+
+// noDeadlock: whoever changes the same rows locks them in one order. The server counts
+// since its last crash.
+func (f *fleet) noDeadlock() {
+	f.Helper()
+	var n int
+	err := f.db.QueryRow("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&n)
+	if err != nil || n > 0 {
+		f.Errorf("PostgreSQL broke up %d deadlocks (%v)", n, err)
+	}
 }
 
 func (f *fleet) all(producers, each int) {
