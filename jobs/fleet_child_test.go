@@ -17,6 +17,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the database/sql driver "pgx"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/postledger/postledger/internal/testserver"
 	"github.com/postledger/postledger/jobs"
 	"github.com/postledger/postledger/jobs/pgbox"
 	"github.com/postledger/postledger/jobs/redishot"
@@ -26,6 +27,7 @@ import (
 const memberVariable = "POSTLEDGER_TEST_JOB_MEMBER"
 
 func TestMain(m *testing.M) {
+	redis.SetLogger(quiet{})
 	if config := os.Getenv(memberVariable); config != "" {
 		if err := runMember(config); err != nil {
 			fmt.Fprintln(os.Stderr, "member:", err)
@@ -39,8 +41,11 @@ func TestMain(m *testing.M) {
 // memberConfig is what a process of a fleet is told.
 type memberConfig struct {
 	Redis, Postgres string
-	Mode            jobs.Mode
-	Limits          jobs.Limits
+	// Sentinels lead to the server, if there are any; Redis says how to log in to it.
+	Sentinels        []string
+	SentinelPassword string
+	Mode             jobs.Mode
+	Limits           jobs.Limits
 	// Producer numbers a producer, from 1: it enqueues Jobs jobs into Lane, Batch at a
 	// time, and ends when all are accepted. Start counts its starts: jobs have the same
 	// ids in each, and say in which they were enqueued.
@@ -67,12 +72,10 @@ func runMember(text string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	options, err := redis.ParseURL(c.Redis)
+	client, err := c.redis()
 	if err != nil {
-		return fmt.Errorf("read the Redis URL: %w", err)
+		return err
 	}
-	redis.SetLogger(quiet{})
-	client := redis.NewClient(options)
 	defer client.Close()
 	db, err := sql.Open("pgx", c.Postgres)
 	if err != nil {
@@ -93,6 +96,18 @@ func runMember(text string) error {
 	default:
 		return consume(ctx, c, hot, outbox)
 	}
+}
+
+func (c memberConfig) redis() (redis.UniversalClient, error) {
+	o, err := redis.ParseURL(c.Redis)
+	if err != nil {
+		return nil, fmt.Errorf("read the Redis URL: %w", err)
+	}
+	several := &redis.UniversalOptions{Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, ContextTimeoutEnabled: true}
+	if len(c.Sentinels) > 0 {
+		several.Addrs, several.MasterName, several.SentinelPassword = c.Sentinels, testserver.WatchedName, c.SentinelPassword
+	}
+	return redis.NewUniversalClient(several), nil
 }
 
 // drain has short lives, so that another process goes on soon after a kill.

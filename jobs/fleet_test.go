@@ -29,7 +29,7 @@ import (
 type fleet struct {
 	*testing.T
 	config memberConfig
-	server *redis.Client
+	server redis.UniversalClient
 	db     *sql.DB
 	outbox pgbox.Box
 	hot    jobs.Hot
@@ -56,11 +56,11 @@ func newFleet(t *testing.T, config memberConfig) *fleet {
 func newFleetOn(t *testing.T, config memberConfig, redisURL, postgres string) *fleet {
 	t.Helper()
 	config.Redis, config.Postgres = redisURL, postgres
-	options, err := redis.ParseURL(config.Redis)
+	server, err := config.redis()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{T: t, config: config, server: redis.NewClient(options), runs: map[string]int{}, starts: map[int]int{}}
+	f := &fleet{T: t, config: config, server: server, runs: map[string]int{}, starts: map[int]int{}}
 	t.Cleanup(func() { f.server.Close() })
 	db, err := sql.Open("pgx", config.Postgres)
 	if err != nil {
