@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -161,7 +162,7 @@ func (c *Client) rows(ctx context.Context, entries []Entry) error {
 		c.reach.wroteBlindly(entries)
 		waiting = len(entries)
 	} else {
-		waiting = c.promote(context.WithoutCancel(ctx), epoch, entries, inserted)
+		waiting = len(c.promote(context.WithoutCancel(ctx), epoch, freshOf(entries, inserted)))
 	}
 	if waiting > 0 {
 		c.o.Wake()
@@ -170,8 +171,8 @@ func (c *Client) rows(ctx context.Context, entries []Entry) error {
 	return nil
 }
 
-// promote puts committed rows into the hot set, and tells how many have to wait.
-func (c *Client) promote(ctx context.Context, epoch string, entries []Entry, inserted []Inserted) int {
+// freshOf are those of entries whose rows were written, with the revisions they got.
+func freshOf(entries []Entry, inserted []Inserted) []Entry {
 	fresh := make([]Entry, 0, len(entries))
 	for i := range entries {
 		if inserted[i].Fresh {
@@ -180,8 +181,13 @@ func (c *Client) promote(ctx context.Context, epoch string, entries []Entry, ins
 			fresh = append(fresh, e)
 		}
 	}
+	return fresh
+}
+
+// promote puts committed rows into the hot set, and returns those that have to wait.
+func (c *Client) promote(ctx context.Context, epoch string, fresh []Entry) (waiting []Entry) {
 	if len(fresh) == 0 {
-		return 0
+		return nil
 	}
 	spill := c.spills.next()
 	answers, err := c.add(ctx, Add{Entries: fresh, Spill: spill})
@@ -197,7 +203,7 @@ func (c *Client) promote(ctx context.Context, epoch string, entries []Entry, ins
 		case in && keyed:
 			admitted = append(admitted, e.Ref())
 		case !in && !keyed:
-			back = append(back, e.Ref())
+			back, waiting = append(back, e.Ref()), append(waiting, *e)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -212,11 +218,42 @@ func (c *Client) promote(ctx context.Context, epoch string, entries []Entry, ins
 		if _, err := c.outbox.Rebuffer(ctx, back); err != nil {
 			// The drain finds admitted rows that the set does not hold.
 			c.o.Log.Warn("make jobs wait in the outbox", slog.Int("jobs", len(back)), slog.Any("error", err))
-			return len(back)
+			return waiting
 		}
 	}
-	if err == nil {
+	if err == nil && slices.Contains(answers, Spilled) {
 		c.settle(spill)
 	}
-	return len(back)
+	return waiting
+}
+
+// raise raises the flags of scopes in which rows were written without the set's
+// knowing; if it cannot, the next Add does.
+func (c *Client) raise(ctx context.Context, in map[Scope]bool) {
+	c.reach.owe(in)
+	if c.reach.resting() {
+		return
+	}
+	scopes, seen := c.reach.toRaise()
+	ctx, cancel := context.WithTimeout(ctx, c.o.HotTimeout)
+	defer cancel()
+	if err := c.hot.Raise(ctx, scopes); err != nil {
+		c.reach.failed(time.Now())
+		return
+	}
+	c.reach.raised(scopes, seen)
+}
+
+// flags are those that are raised.
+func (c *Client) flags(ctx context.Context) ([]Flag, error) {
+	if c.reach.resting() {
+		return nil, ErrUnavailable
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.o.HotTimeout)
+	defer cancel()
+	flags, err := c.hot.Flags(ctx)
+	if err != nil {
+		c.reach.failed(time.Now())
+	}
+	return flags, err
 }

@@ -12,6 +12,7 @@
 //	          Valkey); conformance suite hottest
 //	Outbox    the rows; conformance suite outboxtest
 //	drain     moves rows into the hot set; one in the fleet, by a lease
+//	Handover  adds rows that a program wrote with statements of its own
 //	schedules make jobs by the clock; one run in the fleet
 //
 // The package itself needs the standard library and a parser of cron expressions:
@@ -47,7 +48,8 @@
 //     of them spilled; jobs of a group likewise within the group and lane. Not
 //     in this order: retries, jobs for later, jobs with a dedupe key (they take
 //     the place of what they replace), what bypasses, and a job
-//     of EnqueueTx until the drain has seen its row, which takes 2 s at most.
+//     of EnqueueTx until the drain has seen its row, which takes 2 s at most (one
+//     of a Handover has its place when it was told of, at once).
 //  5. The last payload runs. Of jobs with one dedupe key at most one waits in
 //     the hot set and at most one row is buffered; the newest wins. What touches
 //     a row or a held job names the revision or the lease that it saw.

@@ -17,6 +17,8 @@ type reach struct {
 
 	mu    sync.Mutex
 	until time.Time
+	// doubted: the set has failed since it was last asked for its epoch.
+	doubted bool
 	// blind counts, by scope, the rows written while the set did not know of it.
 	// It holds a scope for each group at most that had jobs during an outage.
 	blind map[Scope]int
@@ -37,7 +39,17 @@ func (r *reach) resting() bool {
 func (r *reach) failed(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.until = now.Add(r.pause)
+	r.until, r.doubted = now.Add(r.pause), true
+}
+
+// trusts tells whether the set has not failed since it was last asked for its epoch,
+// which it is now if it has.
+func (r *reach) trusts() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	doubted := r.doubted
+	r.doubted = false
+	return !doubted
 }
 
 // wroteBlindly remembers the scopes whose flags must go up before this client adds
@@ -47,6 +59,15 @@ func (r *reach) wroteBlindly(entries []Entry) {
 	defer r.mu.Unlock()
 	for i := range entries {
 		r.blind[entries[i].Scope()]++
+	}
+}
+
+// owe is wroteBlindly for whole scopes.
+func (r *reach) owe(scopes map[Scope]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for scope := range scopes {
+		r.blind[scope]++
 	}
 }
 
@@ -84,7 +105,7 @@ func (r *reach) epoch(ctx context.Context, timeout time.Duration) string {
 	}
 	r.epochMu.Lock()
 	defer r.epochMu.Unlock()
-	if r.name != "" && time.Since(r.asked) < epochLife {
+	if r.trusts() && r.name != "" && time.Since(r.asked) < epochLife {
 		return r.name
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -65,7 +65,7 @@ func (a *App) makeQueue(ctx context.Context) error {
 		defer cancel()
 		return a.queue.Stop(ctx)
 	})
-	a.ledger.OnJobs(a.queue.Wake)
+	a.ledger.SetJobQueue(a.queue)
 	a.metrics.JobDrain(a.queue.DrainStats)
 	return nil
 }

@@ -27,12 +27,34 @@ type JobRow struct {
 	MaxAttempts int
 	// Timeout bounds one run; zero is the handler's own.
 	Timeout time.Duration
+	// Epoch is the queue's to say: with one the row is written as admitted under it,
+	// for this process to put the job where workers find it, else as waiting.
+	Epoch string
+	// EnqueuedAt is when it was written, which the transaction says.
+	EnqueuedAt time.Time
 }
+
+// JobQueue runs the jobs whose rows transactions write. Its methods must not wait.
+type JobQueue interface {
+	// Place says of jobs that are about to be written how they are to be: it sets
+	// their Epoch. It is called with rows locked, and again for a transaction that is
+	// repeated.
+	Place(rows []JobRow)
+	// Wrote is called after each transaction that wrote jobs, with all that it wrote.
+	Wrote(rows []JobRow)
+	// Unsure is called after a transaction of which it is not known which of these
+	// jobs it wrote, or whether it was committed.
+	Unsure(rows []JobRow)
+}
+
+// SetJobQueue sets who runs jobs.
+func (l *Ledger) SetJobQueue(q JobQueue) { l.jobQueue.Store(&q) }
 
 // The numbers of states and lanes in job_outbox.
 const (
 	jobWaiting   = 0
 	jobScheduled = 1
+	jobAdmitted  = 2
 	jobFast      = 0
 	jobSlow      = 1
 )
@@ -47,7 +69,7 @@ func (t *tx) queueJobs(ctx context.Context, rows []JobRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	t.jobs += len(rows)
+	t.place(rows)
 	if t.dialect == postgres {
 		t.queueJobsPostgres(rows)
 		return nil
@@ -59,14 +81,70 @@ func (t *tx) queueJobs(ctx context.Context, rows []JobRow) error {
 	for i := range rows {
 		r := &rows[i]
 		state := jobWaiting
-		if micros(r.RunAt) > now {
+		switch {
+		case micros(r.RunAt) > now:
 			state = jobScheduled
+		case r.Epoch != "":
+			state = jobAdmitted
 		}
-		t.queue("insert job", nil, insertJob+`
-			VALUES (?, 1, ?, ?, ?, ?, NULL, 0, 0, 1, ?, ?, ?, ?, 0, ?, 0, '', '', ?) ON CONFLICT DO NOTHING`,
-			r.ID[:], state, r.lane(), r.Group, r.Handler, r.payload(), micros(r.RunAt), r.MaxAttempts, r.Timeout.Microseconds(), now, now)
+		wrote := func(n int64) error {
+			if n > 0 {
+				t.wrote(r, now)
+				t.jobs.n++
+			}
+			return nil
+		}
+		t.queue("insert job", wrote, insertJob+`
+			VALUES (?, 1, ?, ?, ?, ?, NULL, 0, 0, 1, ?, ?, ?, ?, 0, ?, 0, '', ?, ?) ON CONFLICT DO NOTHING`,
+			r.ID[:], state, r.lane(), r.Group, r.Handler, r.payload(), micros(r.RunAt), r.MaxAttempts, r.Timeout.Microseconds(), now, r.Epoch, now)
 	}
 	return nil
+}
+
+// jobsWritten is what a transaction knows of the jobs that it writes.
+type jobsWritten struct {
+	queue JobQueue // or nil
+	asked []JobRow // may be written
+	wrote []JobRow // have been, as far as is known
+	n     int      // how many the database says were
+}
+
+// place asks how jobs are to be written that may start at once.
+func (t *tx) place(rows []JobRow) {
+	for i := range rows {
+		rows[i].Epoch = ""
+	}
+	if t.jobs.queue != nil {
+		t.jobs.queue.Place(rows)
+	}
+	for i := range rows {
+		if !rows[i].RunAt.IsZero() {
+			rows[i].Epoch = ""
+		}
+	}
+	t.jobs.asked = append(t.jobs.asked, rows...)
+}
+
+func (t *tx) wrote(r *JobRow, at int64) {
+	row := *r
+	row.EnqueuedAt = fromMicros(at)
+	t.jobs.wrote = append(t.jobs.wrote, row)
+}
+
+// told tells the queue what became of a transaction's jobs.
+func (j *jobsWritten) told(err error) {
+	var open *commitError
+	switch {
+	case j.queue == nil || len(j.asked) == 0:
+	case err != nil:
+		if errors.As(err, &open) {
+			j.queue.Unsure(j.asked)
+		}
+	case j.n != len(j.wrote):
+		j.queue.Unsure(j.asked) // some were there before
+	case j.n > 0:
+		j.queue.Wrote(j.wrote)
+	}
 }
 
 // jobNow is the job queue's own clock on PostgreSQL.
@@ -75,27 +153,45 @@ const jobNow = `(extract(epoch FROM statement_timestamp()) * 1000000)::bigint`
 // queueJobsPostgres is one statement for all: ORDER BY n numbers their places in
 // the order given.
 func (t *tx) queueJobsPostgres(rows []JobRow) {
-	t.queue("insert jobs", nil, insertJob+`
-		SELECT u.id, 1, CASE WHEN u.run_at > c.now THEN 1 ELSE 0 END, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
-			u.run_at, u.tries, u.timeout_us, 0, c.now, 0, '', '', c.now
-		FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::int[], $8::bigint[])
-			WITH ORDINALITY AS u(id, lane, grp, handler, payload, run_at, tries, timeout_us, n),
+	byID := make(map[postledger.ID]*JobRow, len(rows))
+	for i := range rows {
+		byID[rows[i].ID] = &rows[i]
+	}
+	wrote := func(r row) error {
+		var id postledger.ID
+		var at int64
+		if err := r.Scan(idColumn{&id}, &at); err != nil {
+			return err
+		}
+		t.wrote(byID[id], at)
+		t.jobs.n++
+		return nil
+	}
+	t.queueRead("insert jobs", wrote, insertJob+`
+		SELECT u.id, 1, `+jobState+`, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
+			u.run_at, u.tries, u.timeout_us, 0, c.now, 0, '', u.epoch, c.now
+		FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::int[], $8::bigint[], $9::text[])
+			WITH ORDINALITY AS u(id, lane, grp, handler, payload, run_at, tries, timeout_us, epoch, n),
 			(SELECT `+jobNow+` AS now) AS c
-		ORDER BY u.n ON CONFLICT DO NOTHING`, jobColumns(rows)...)
+		ORDER BY u.n ON CONFLICT DO NOTHING RETURNING id, enqueued_at`, jobColumns(rows)...)
 }
 
-// jobColumns are arrays of id, lane, group, handler, payload, moment, tries and timeout.
+// jobState is a row's state.
+const jobState = `CASE WHEN u.run_at > c.now THEN 1 WHEN u.epoch <> '' THEN 2 ELSE 0 END`
+
+// jobColumns are arrays of id, lane, group, handler, payload, moment, tries, timeout
+// and epoch.
 func jobColumns(rows []JobRow) []any {
 	n := len(rows)
 	ids, lanes := make([]postledger.ID, n), make([]int16, n)
-	groups, handlers, payloads := make([]string, n), make([]string, n), make([][]byte, n)
+	groups, handlers, payloads, epochs := make([]string, n), make([]string, n), make([][]byte, n), make([]string, n)
 	runAt, tries, timeouts := make([]int64, n), make([]int32, n), make([]int64, n)
 	for i := range rows {
 		r := &rows[i]
 		ids[i], lanes[i], groups[i], handlers[i], payloads[i] = r.ID, int16(r.lane()), r.Group, r.Handler, r.payload()
-		runAt[i], tries[i], timeouts[i] = micros(r.RunAt), int32(r.MaxAttempts), r.Timeout.Microseconds()
+		runAt[i], tries[i], timeouts[i], epochs[i] = micros(r.RunAt), int32(r.MaxAttempts), r.Timeout.Microseconds(), r.Epoch
 	}
-	return []any{ids, lanes, groups, handlers, payloads, runAt, tries, timeouts}
+	return []any{ids, lanes, groups, handlers, payloads, runAt, tries, timeouts, epochs}
 }
 
 func (r *JobRow) lane() int {
@@ -110,15 +206,6 @@ func (r *JobRow) payload() []byte {
 		return []byte{}
 	}
 	return r.Payload
-}
-
-// OnJobs has fn called after each transaction that wrote jobs. fn must not block.
-func (l *Ledger) OnJobs(fn func()) { l.wroteJobs.Store(&fn) }
-
-func (l *Ledger) hearJobs() {
-	if fn := l.wroteJobs.Load(); fn != nil {
-		(*fn)()
-	}
 }
 
 var errJobsWait = errors.New("jobs wait or are set aside in job_outbox; let the server finish them, or remove their rows")

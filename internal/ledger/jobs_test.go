@@ -288,17 +288,59 @@ func TestJobsOfATransactionAreHeardOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, _ := open(t)
-			heard := 0
-			l.OnJobs(func() { heard++ })
-			if err := l.WriteJobs(t.Context(), nil, nil); err != nil || heard != 0 {
-				t.Fatalf("heard %d times of nothing (%v)", heard, err)
+			queue := &placing{epoch: "life"}
+			l.SetJobQueue(queue)
+			known := []ledger.JobRow{{ID: l.NewID(), Handler: "h"}}
+			later := ledger.JobRow{ID: l.NewID(), Handler: "h", RunAt: time.Now().Add(time.Hour)}
+			for _, c := range []struct {
+				name string
+				rows []ledger.JobRow
+				fail error
+				want int
+			}{
+				{"nothing", nil, nil, 0},
+				{"undone", []ledger.JobRow{{ID: l.NewID(), Handler: "h"}}, errUndo, 0},
+				{"a job", known, nil, 1},
+				{"a job that is there", known, nil, 0},
+				{"one that is there, one of now and one for later", append(known, ledger.JobRow{ID: l.NewID(), Handler: "h", Slow: true}, later), nil, 2},
+			} {
+				queue.wrote = nil
+				if err := l.WriteJobs(t.Context(), c.rows, c.fail); !errors.Is(err, c.fail) {
+					t.Fatal(err)
+				}
+				if len(queue.wrote) != c.want {
+					t.Errorf("%s: the queue heard of %+v", c.name, queue.wrote)
+				}
+				for _, r := range queue.wrote {
+					row, err := outboxOf(t, l).Get(t.Context(), jobs.ID(r.ID))
+					if err != nil || row.Epoch != r.Epoch || !row.EnqueuedAt.Equal(r.EnqueuedAt) || row.EnqueuedAt.IsZero() {
+						t.Errorf("%s: the queue heard of %+v, and the row is %+v (%v)", c.name, r, row, err)
+					}
+					if want := r.RunAt.IsZero(); (row.State == jobs.Admitted) != want || (r.Epoch == "life") != want {
+						t.Errorf("%s: %+v", c.name, row)
+					}
+				}
 			}
-			if err := l.WriteJobs(t.Context(), []ledger.JobRow{{ID: l.NewID(), Handler: "h"}}, nil); err != nil || heard != 1 {
-				t.Fatalf("heard %d times of a job (%v)", heard, err)
+			if queue.unsure != nil {
+				t.Errorf("the queue is not sure of %+v", queue.unsure)
 			}
 		})
 	}
 }
+
+// placing has each job admitted, and keeps what it is told.
+type placing struct {
+	epoch         string
+	wrote, unsure []ledger.JobRow
+}
+
+func (q *placing) Place(rows []ledger.JobRow) {
+	for i := range rows {
+		rows[i].Epoch = q.epoch
+	}
+}
+func (q *placing) Wrote(rows []ledger.JobRow)  { q.wrote = append(q.wrote, rows...) }
+func (q *placing) Unsure(rows []ledger.JobRow) { q.unsure = append(q.unsure, rows...) }
 
 // The tables are not dropped while jobs are in them.
 func TestMigrateDownKeepsJobs(t *testing.T) {

@@ -63,8 +63,7 @@ type Ledger struct {
 	connect   func(connections int) *sql.DB // PostgreSQL: makes a pool
 	release   func() error
 	announcer Announcer
-	// wroteJobs hears of each commit with jobs.
-	wroteJobs atomic.Pointer[func()]
+	jobQueue  atomic.Pointer[JobQueue]
 }
 
 // DefaultTimeout is how long an accept waits for the database where nothing
@@ -188,8 +187,12 @@ func (l *Ledger) LogBytes() (int64, error) {
 // whole when the server chose it as a deadlock's victim.
 func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error) error {
 	var last *tx // which counts its jobs also in statements that go with the commit
+	queue := l.jobQueue.Load()
 	kept := func(ctx context.Context, t *tx) error {
 		last = t
+		if queue != nil {
+			t.jobs.queue = *queue
+		}
 		return fn(ctx, t)
 	}
 	var err error
@@ -198,8 +201,8 @@ func (l *Ledger) write(ctx context.Context, fn func(context.Context, *tx) error)
 	} else {
 		err = l.inPostgresTx(ctx, l.db, kept)
 	}
-	if last != nil && last.jobs > 0 {
-		l.hearJobs() // also when the commit's fate is open
+	if last != nil {
+		last.jobs.told(err)
 	}
 	return err
 }

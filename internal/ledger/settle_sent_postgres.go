@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/postledger/postledger"
 )
@@ -82,7 +83,7 @@ const settleSent = `WITH now AS MATERIALIZED (SELECT now_us() AS us),
 			FROM now, unnest((SELECT $1::uuid[]), (SELECT $2::bigint[]), (SELECT $3::smallint[]), (SELECT $4::text[]),
 				(SELECT $5::text[]), (SELECT $6::text[])) AS u(id, fence, kind, reason, response, provider_id)
 			WHERE t.id = u.id AND t.fence = u.fence AND t.status = 'sending'
-			RETURNING t.id, t.message_id, t.app_id, t.profile_id, t.lane, t.reason, t.created_at),
+			RETURNING t.id, t.message_id, t.app_id, t.profile_id, t.lane, t.reason, t.created_at, t.settled_at),
 		c AS (
 			INSERT INTO stats_hours (hour, app_id, profile_id, lane, status, reason, n)
 			SELECT now.us / $7::bigint, d.app_id, d.profile_id, d.lane, 'sent', d.reason, count(*) FROM d, now
@@ -91,21 +92,22 @@ const settleSent = `WITH now AS MATERIALIZED (SELECT now_us() AS us),
 			ON CONFLICT (hour, app_id, profile_id, lane, status, reason) DO UPDATE SET n = stats_hours.n + excluded.n)`
 
 // settleSentAnswer ends it. settleSentTold writes jobs besides, of those deliveries
-// that it settles and of no other, and counts them.
+// that it settles and of no other, and counts them: each is written, unless its id was
+// there.
 const (
 	settleSentAnswer = `
-		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at, 0 FROM d`
+		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at, d.settled_at, 0 FROM d`
 	settleSentTold = `,
 		j AS (
 			` + insertJob + `
-			SELECT u.id, 1, CASE WHEN u.run_at > c.now THEN 1 ELSE 0 END, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
-				u.run_at, u.tries, u.timeout_us, 0, now.us, 0, '', '', c.now
+			SELECT u.id, 1, ` + jobState + `, u.lane, u.grp, u.handler, NULL, 0, 0, 1, u.payload,
+				u.run_at, u.tries, u.timeout_us, 0, now.us, 0, '', u.epoch, c.now
 			FROM unnest((SELECT $8::uuid[]), (SELECT $9::smallint[]), (SELECT $10::text[]), (SELECT $11::text[]), (SELECT $12::bytea[]),
-					(SELECT $13::bigint[]), (SELECT $14::int[]), (SELECT $15::bigint[]), (SELECT $16::uuid[]))
-					WITH ORDINALITY AS u(id, lane, grp, handler, payload, run_at, tries, timeout_us, delivery, n)
+					(SELECT $13::bigint[]), (SELECT $14::int[]), (SELECT $15::bigint[]), (SELECT $16::text[]), (SELECT $17::uuid[]))
+					WITH ORDINALITY AS u(id, lane, grp, handler, payload, run_at, tries, timeout_us, epoch, delivery, n)
 				JOIN d ON d.id = u.delivery, now, (SELECT ` + jobNow + ` AS now) AS c
 			ORDER BY u.n ON CONFLICT DO NOTHING RETURNING 1)
-		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at, (SELECT count(*) FROM j) FROM d`
+		SELECT d.id, d.message_id, d.app_id, d.profile_id, d.lane, d.reason, d.created_at, d.settled_at, (SELECT count(*) FROM j) FROM d`
 )
 
 // queueSent queues the statement, with the jobs that follow, each from a delivery.
@@ -125,16 +127,28 @@ func queueSent(t *tx, plain []*Settlement, told []JobRow, of []postledger.ID, an
 	}
 	args := []any{ids, fences, kinds, reasons, responses, providerIDs, microsPerHour}
 	text := settleSent + settleSentAnswer
+	jobsOf := map[postledger.ID][]int{}
+	var counted sync.Once
 	if len(told) > 0 {
+		t.place(told)
+		for i, id := range of {
+			jobsOf[id] = append(jobsOf[id], i)
+		}
 		text = settleSent + settleSentTold
 		args = append(append(args, jobColumns(told)...), of)
 	}
 	scan := func(r row) error {
 		var id postledger.ID
+		var at int64
+		var wrote int
 		s := Settled{Applied: true, Status: postledger.StatusSent, From: postledger.StatusSending}
 		err := r.Scan(idColumn{&id}, idColumn{&s.MessageID}, idColumn{&s.AppID}, idColumn{&s.ProfileID},
-			&s.Lane, &s.Reason, timeColumn{&s.CreatedAt}, &t.jobs)
+			&s.Lane, &s.Reason, timeColumn{&s.CreatedAt}, &at, &wrote)
 		answer(id, s)
+		for _, i := range jobsOf[id] {
+			t.wrote(&told[i], at)
+		}
+		counted.Do(func() { t.jobs.n += wrote }) // each row says the same
 		return err
 	}
 	t.queueRead("settle what was sent", scan, text, args...)

@@ -37,7 +37,7 @@ type tx struct {
 	// patience, unless 0, bounds a statement whose caller sets no deadline.
 	patience time.Duration
 	waiting  []queued
-	jobs     int // that this transaction inserts
+	jobs     jobsWritten
 }
 
 // nowMicros is the moment of the transaction by the ledger's clock.

@@ -8,6 +8,11 @@
 // memory or in Redis, is lost without loss. Delivery of mail never waits for the
 // queue: when Redis does not answer, jobs wait in their rows.
 //
+// Jobs that the ledger writes with what it settles are put into the hot set by the
+// process that settled, as soon as that has committed (jobs.Handover). If it dies in
+// between they are found like all that was hot and is lost: with memory by the next
+// process, with Redis by the drain, which looks for them after a minute.
+//
 // # Who runs jobs
 //
 // With Redis every process takes from one hot set; one of them at a time moves

@@ -44,14 +44,15 @@ type Config struct {
 
 // Queue is one process's part in the job queue.
 type Queue struct {
-	c      Config
-	redis  redis.UniversalClient // or nil
-	hot    jobs.Hot              // Redis's set, or seat
-	seat   *seat                 // memory's set, while this process has one
-	client *jobs.Client
-	admin  *jobs.Scheduler
-	drains drains
-	policy policy
+	c        Config
+	redis    redis.UniversalClient // or nil
+	hot      jobs.Hot              // Redis's set, or seat
+	seat     *seat                 // memory's set, while this process has one
+	client   *jobs.Client
+	admin    *jobs.Scheduler
+	handover *jobs.Handover
+	drains   drains
+	policy   policy
 
 	stop sync.Once
 	end  context.CancelFunc
@@ -85,6 +86,7 @@ func New(c Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make job queue: %w", err)
 	}
+	q.handover = jobs.NewHandover(q.client, nil)
 	q.admin = q.scheduler(q.hot)
 	return q, nil
 }

@@ -25,8 +25,8 @@ func (q *Queue) run(ctx context.Context) error {
 	return q.standForSeat(ctx)
 }
 
-// work drains, runs jobs and looks for schedules, on one hot set, until ctx ends;
-// then it stops in order.
+// work drains, hands over, runs jobs and looks for schedules, on one hot set, until
+// ctx ends; then it stops in order.
 func (q *Queue) work(ctx context.Context, hot jobs.Hot) error {
 	drain := jobs.NewDrain(hot, q.c.Outbox, jobs.DrainConfig{Owner: q.c.Owner, Log: q.c.Log})
 	q.drains.next(drain)
@@ -35,6 +35,7 @@ func (q *Queue) work(ctx context.Context, hot jobs.Hot) error {
 	var others sync.WaitGroup
 	others.Go(func() { drain.Run(ctx) })
 	others.Go(func() { scheduler.Run(ctx) })
+	others.Go(func() { q.handover.Run(ctx) })
 	defer others.Wait()
 	if q.c.Slots == 0 {
 		return nil // once the others have ended

@@ -33,6 +33,20 @@ func (a *listener) JobsOf(moves []ledger.Move) []ledger.JobRow {
 	return rows
 }
 
+// heardQueue keeps what a job queue is told.
+type heardQueue struct {
+	epoch         string
+	wrote, unsure []ledger.JobRow
+}
+
+func (q *heardQueue) Place(rows []ledger.JobRow) {
+	for i := range rows {
+		rows[i].Epoch = q.epoch
+	}
+}
+func (q *heardQueue) Wrote(rows []ledger.JobRow)  { q.wrote = append(q.wrote, rows...) }
+func (q *heardQueue) Unsure(rows []ledger.JobRow) { q.unsure = append(q.unsure, rows...) }
+
 // Announce: whoever listens is told of each settlement, whichever way it is written,
 // in its transaction, once. jobsOf reads the ledger's jobs in their order.
 func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger) []jobs.Row) {
@@ -173,19 +187,19 @@ func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger)
 		w, _ := listening(t)
 		id := w.Send([]string{"a@x.example"})[0]
 		w.LeaseN(1)
-		var heard int
-		w.OnJobs(func() { heard++ })
+		queue := &heardQueue{}
+		w.SetJobQueue(queue)
 		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusSent})
 		w.MustSettle(ledger.Settlement{ID: id, App: w.App.ID, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusSent})
 		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusFailed})
 		expect(w, "refused")
-		if heard != 0 {
-			t.Errorf("the queue was woken %d times for nothing", heard)
+		if queue.wrote != nil || queue.unsure != nil {
+			t.Errorf("the queue heard of %+v and perhaps of %+v, and nothing was written", queue.wrote, queue.unsure)
 		}
 		l := w.Row(id)
 		w.MustSettle(ledger.Settlement{ID: id, App: w.App.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent})
-		if heard == 0 {
-			t.Error("the queue was not woken")
+		if len(queue.wrote) != 1 || queue.unsure != nil {
+			t.Errorf("the queue heard of %+v and perhaps of %+v", queue.wrote, queue.unsure)
 		}
 	})
 }
