@@ -23,8 +23,15 @@ type Explanation struct {
 	// Rows is the database's estimate of how many rows match, or -1 when it has
 	// none (SQLite).
 	Rows int64
-	// Warnings name the big tables that are read from end to end.
-	Warnings []string
+	// Warnings are of the big tables that are read from end to end.
+	Warnings []Warning
+}
+
+// Warning says what is dear about a query.
+type Warning struct {
+	// Table is the table that it is about. A scope's condition may be what reads it: see
+	// [Lens.Tables].
+	Table, Text string
 }
 
 // Explain asks the database how it would read the rows, and reads none.
@@ -60,9 +67,9 @@ func (q *Query) Explain(ctx context.Context, s *source.Source) (Explanation, err
 	for _, t := range plan.scanned {
 		switch {
 		case t.Rows >= BigTable:
-			e.Warnings = append(e.Warnings, fmt.Sprintf("reads all of %s (about %d rows): no index serves the condition", t.Name, t.Rows))
+			e.Warnings = append(e.Warnings, Warning{t.Name, fmt.Sprintf("reads all of %s (about %d rows): no index serves the condition", t.Name, t.Rows)})
 		case t.Rows < 0:
-			e.Warnings = append(e.Warnings, fmt.Sprintf("reads all of %s, whose size is not known: no index serves the condition", t.Name))
+			e.Warnings = append(e.Warnings, Warning{t.Name, fmt.Sprintf("reads all of %s, whose size is not known: no index serves the condition", t.Name)})
 		}
 	}
 	return e, nil

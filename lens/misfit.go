@@ -20,33 +20,19 @@ import (
 func (s Scope) Misfits(ctx context.Context, c *catalogue.Catalogue, src *source.Source) ([]string, error) {
 	compared := map[string]*catalogue.Table{}
 	columns := map[string]*catalogue.Column{}
-	var walk func(Condition, *catalogue.Table)
-	walk = func(condition Condition, t *catalogue.Table) {
-		switch condition := condition.(type) {
-		case All:
-			for _, inner := range condition.Conditions {
-				walk(inner, t)
-			}
-		case Any:
-			for _, inner := range condition.Conditions {
-				walk(inner, t)
-			}
-		case Not:
-			walk(condition.Condition, t)
-		case Related:
-			if r, found := t.Relation(condition.Relation); found {
-				walk(condition.Where, r.To)
-			}
-		case Compare:
-			if column, found := t.Column(condition.Field); found {
-				name := t.Name + "." + column.Name
-				compared[name], columns[name] = t, column
-			}
+	compare := func(condition Condition, t *catalogue.Table) {
+		c, isCompare := condition.(Compare)
+		if !isCompare {
+			return
+		}
+		if column, found := t.Column(c.Field); found {
+			name := t.Name + "." + column.Name
+			compared[name], columns[name] = t, column
 		}
 	}
 	for name, condition := range s.Where {
 		if t, found := c.Table(name); found {
-			walk(condition, t)
+			eachCondition(condition, t, compare)
 		}
 	}
 	var names []string

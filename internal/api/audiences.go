@@ -101,11 +101,11 @@ func (s *server) audienceRoutes() {
 		r.tag, r.app, r.codes = tagAudiences, app, append([]Code{codeBadInput, codeAppUnknown}, codes...)
 		return r
 	}
-	read(s, rt(http.MethodGet, "", "list-audiences", "List audiences", "By name, each in its current version; those that were removed are left out.",
+	read(s, rt(http.MethodGet, "", "list-audiences", "List audiences", "By name, each in its current version; those that were removed are left out. A page ends early where lenses are large: `next` tells whether there are others.",
 		postledger.ScopeRead), s.listAudiences)
 	read(s, rt(http.MethodGet, "/{audience}", "get-audience", "See an audience", "Any of its versions: each save adds one, and none is ever changed.",
 		postledger.ScopeRead, codeAudienceUnknown), s.getAudience)
-	read(s, rt(http.MethodGet, "/{audience}/versions", "list-audience-versions", "List an audience's versions", "The newest first, also of one that was removed.",
+	read(s, rt(http.MethodGet, "/{audience}/versions", "list-audience-versions", "List an audience's versions", "The newest first, also of one that was removed. A page ends early where lenses are large.",
 		postledger.ScopeRead, codeAudienceUnknown), s.listVersions)
 	write(s, rt(http.MethodPut, "/{audience}", "put-audience", "Save an audience",
 		"The audience is checked against the source as it is now, and saved as a new version. Nothing is saved when the source does not answer, or when the audience has another revision than the request names.",
@@ -146,9 +146,9 @@ func (s *server) listAudiences(ctx context.Context, c *call, in *listAudiencesIn
 	if err != nil {
 		return audiencesView{}, err
 	}
-	list, err := s.Ledger.Audiences(ctx, app.ID, in.After, in.Limit)
+	list, more, err := s.Ledger.Audiences(ctx, app.ID, in.After, in.Limit)
 	v := audiencesView{Items: viewList(list, viewAudience).Items}
-	if len(list) == in.Limit {
+	if more {
 		v.Next = list[len(list)-1].Name
 	}
 	return v, err
@@ -172,9 +172,9 @@ func (s *server) listVersions(ctx context.Context, c *call, in *audienceVersions
 	if err != nil {
 		return audiencesView{}, err
 	}
-	list, err := s.Ledger.AudienceVersions(ctx, app.ID, a.ID, in.After, in.Limit)
+	list, more, err := s.Ledger.AudienceVersions(ctx, app.ID, a.ID, in.After, in.Limit)
 	v := audiencesView{Items: viewList(list, viewAudience).Items}
-	if n := len(list); n == in.Limit && list[n-1].Revision > 1 {
+	if n := len(list); more && list[n-1].Revision > 1 {
 		v.Next = strconv.FormatInt(list[n-1].Revision, 10)
 	}
 	return v, err

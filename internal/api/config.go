@@ -93,10 +93,10 @@ type Ledger interface {
 	PutSuppression(ctx context.Context, s ledger.Suppression, audit postledger.AuditEvent) error
 	DeleteSuppression(ctx context.Context, app postledger.ID, folded string, audit postledger.AuditEvent) error
 
-	Audiences(ctx context.Context, app postledger.ID, after string, limit int) ([]postledger.Audience, error)
+	Audiences(ctx context.Context, app postledger.ID, after string, limit int) (list []postledger.Audience, more bool, err error)
 	AudienceByID(ctx context.Context, app, id postledger.ID, revision int64) (postledger.Audience, error)
 	AudienceByName(ctx context.Context, app postledger.ID, name string) (postledger.Audience, error)
-	AudienceVersions(ctx context.Context, app, id postledger.ID, before int64, limit int) ([]postledger.Audience, error)
+	AudienceVersions(ctx context.Context, app, id postledger.ID, before int64, limit int) (list []postledger.Audience, more bool, err error)
 	PutAudience(ctx context.Context, a postledger.Audience, revision int64, audit postledger.AuditEvent) (postledger.Audience, error)
 	RemoveAudience(ctx context.Context, app, id postledger.ID, audit postledger.AuditEvent) error
 	Webhook(ctx context.Context, id postledger.ID) (ledger.Webhook, error)

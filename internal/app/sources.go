@@ -36,8 +36,20 @@ type Sources struct {
 type openSource struct {
 	turn   chan struct{}
 	floors config.Floors
+	dsn    string
 	source *source.Source
 	read   *catalogue.Catalogue
+	at     time.Time
+	// failed is why it could not be opened or read last, and failedAt when that was found.
+	failed   error
+	failedAt time.Time
+	// retired are what its DSN led to before it was changed. Whoever reads from one may
+	// finish.
+	retired []retiredSource
+}
+
+type retiredSource struct {
+	source *source.Source
 	at     time.Time
 }
 
@@ -72,40 +84,43 @@ func (s *Sources) Open(ctx context.Context, name string, app postledger.App, fre
 }
 
 // ready gives the source, opened, with a catalogue that is new enough. It waits for
-// its turn.
+// its turn. Whoever waited while it was found that the source does not answer hears that,
+// and does not ask again: each would take as long.
 func (o *openSource) ready(ctx context.Context, c *config.Config, name string, fresh bool) (audience.Opened, error) {
+	asked := time.Now()
 	select {
 	case o.turn <- struct{}{}:
 		defer func() { <-o.turn }()
 	case <-ctx.Done():
 		return audience.Opened{}, fmt.Errorf("wait for source %s: %w", name, ctx.Err())
 	}
-	if err := o.renew(ctx, c, name, fresh); err != nil {
+	if o.failed != nil && o.failedAt.After(asked) {
+		return audience.Opened{}, o.failed
+	}
+	err := o.renew(ctx, c, name, fresh)
+	o.failed, o.failedAt = nil, time.Now()
+	if err != nil {
+		if ctx.Err() == nil { // else it says nothing about the source
+			o.failed = err
+		}
 		return audience.Opened{}, err
 	}
 	return audience.Opened{Source: o.source, Catalogue: o.read}, nil
 }
 
-// renew opens the source and reads its catalogue where that is due.
+// renew opens the source and reads its catalogue where that is due. The DSN's file and the
+// model are read anew too, so that a password can be changed while the server runs.
 func (o *openSource) renew(ctx context.Context, c *config.Config, name string, fresh bool) error {
 	age := time.Since(o.at)
 	if o.source != nil && age < catalogueAge && (!fresh || age < freshAge) {
 		return nil
 	}
-	if o.source == nil {
-		opened, read, err := OpenSource(ctx, c, name)
-		if err != nil {
-			return err
-		}
-		if err := o.fits(read); err != nil {
-			return errors.Join(fmt.Errorf("source %s: %w", name, err), opened.Close())
-		}
-		o.source, o.read, o.at = opened, read, time.Now()
-		return nil
-	}
-	_, _, model, err := c.Reads(name)
+	dsn, _, model, err := c.Reads(name)
 	if err != nil {
 		return err
+	}
+	if o.source == nil || dsn != o.dsn {
+		return o.open(ctx, c, name, dsn)
 	}
 	read, err := o.source.Catalogue(ctx, model)
 	if err == nil {
@@ -115,7 +130,37 @@ func (o *openSource) renew(ctx context.Context, c *config.Config, name string, f
 		return fmt.Errorf("source %s: %w", name, err)
 	}
 	o.read, o.at = read, time.Now()
-	return nil
+	return o.closeRetired(c)
+}
+
+// open opens what the DSN leads to, and retires what it led to before.
+func (o *openSource) open(ctx context.Context, c *config.Config, name, dsn string) error {
+	opened, read, err := OpenSource(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	if err := o.fits(read); err != nil {
+		return errors.Join(fmt.Errorf("source %s: %w", name, err), opened.Close())
+	}
+	if o.source != nil {
+		o.retired = append(o.retired, retiredSource{o.source, time.Now()})
+	}
+	o.dsn, o.source, o.read, o.at = dsn, opened, read, time.Now()
+	return o.closeRetired(c)
+}
+
+// closeRetired closes what nobody can be reading from any more: no count is longer than
+// count_timeout.
+func (o *openSource) closeRetired(c *config.Config) error {
+	var errs []error
+	o.retired = slices.DeleteFunc(o.retired, func(r retiredSource) bool {
+		over := time.Since(r.at) > c.Audiences.CountTimeout
+		if over {
+			errs = append(errs, r.source.Close())
+		}
+		return over
+	})
+	return errors.Join(errs...)
 }
 
 // fits holds every floor against a catalogue: a floor on a table that was renamed
@@ -139,6 +184,9 @@ func (s *Sources) Close() error {
 	for _, o := range s.byName {
 		if o.source != nil {
 			errs = append(errs, o.source.Close())
+		}
+		for _, r := range o.retired {
+			errs = append(errs, r.source.Close())
 		}
 	}
 	return errors.Join(errs...)

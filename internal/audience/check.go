@@ -25,7 +25,7 @@ type checked struct {
 // *InvalidError; a source that does not answer an *UnavailableError: what could
 // not be checked is not good.
 func (s *Service) Check(ctx context.Context, app postledger.App, d postledger.AudienceDefinition) (postledger.AudienceDefinition, error) {
-	c, err := s.check(ctx, app, d)
+	c, err := s.check(ctx, app, d, true)
 	if err != nil {
 		return d, err
 	}
@@ -35,20 +35,19 @@ func (s *Service) Check(ctx context.Context, app postledger.App, d postledger.Au
 	return d, nil
 }
 
-// check uses the catalogue that is at hand, and reads it anew before it says that
-// something is wrong: a table may have been given the column meanwhile.
-func (s *Service) check(ctx context.Context, app postledger.App, d postledger.AudienceDefinition) (*checked, error) {
+// check uses the catalogue that is at hand, unless fresh is set, and reads it anew before it
+// says that something is wrong: a table may have been given the column meanwhile.
+func (s *Service) check(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, fresh bool) (*checked, error) {
 	l, problems := read(d)
 	if len(problems) > 0 {
 		return nil, &InvalidError{problems}
 	}
-	var c *checked
-	for _, fresh := range []bool{false, true} {
+	for {
 		o, err := s.open(ctx, app, d.Source, fresh)
 		if err != nil {
 			return nil, err
 		}
-		c, err = against(o, l, d)
+		c, err := against(o, l, d)
 		var wrong *InvalidError
 		switch {
 		case err == nil:
@@ -58,8 +57,8 @@ func (s *Service) check(ctx context.Context, app postledger.App, d postledger.Au
 		case fresh:
 			return nil, err
 		}
+		fresh = true
 	}
-	return c, nil
 }
 
 // read looks at what needs no catalogue.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postledger/postledger"
@@ -49,7 +50,8 @@ type Explanation struct {
 	// English is the lens in one line.
 	English string
 	// SQL is the statement of a page, and Binds what its values are like. They are
-	// empty where a floor is in force and the caller may not know it.
+	// empty where a floor is in force and the caller may not know it; warnings are then
+	// of the lens's own tables only.
 	SQL   string
 	Binds []string
 	// Rows is the database's estimate, or -1.
@@ -99,8 +101,25 @@ func (s *Service) bounded(ctx context.Context, app postledger.App, d postledger.
 	return p, err
 }
 
+// preview looks once more, with the source and its catalogue as they are now, when it fails
+// before any row was counted: a column may be gone, or the source's password be another. A
+// source that took all its time gets no second one.
 func (s *Service) preview(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress)) (Preview, error) {
-	c, err := s.check(ctx, app, d)
+	counting := false
+	tell := func(p Progress) {
+		counting = counting || p.Read > 0
+		progress(p)
+	}
+	p, err := s.look(ctx, app, d, params, want, tell, false)
+	var down *UnavailableError
+	if errors.As(err, &down) && !counting && !errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return s.look(ctx, app, d, params, want, tell, true)
+	}
+	return p, err
+}
+
+func (s *Service) look(ctx context.Context, app postledger.App, d postledger.AudienceDefinition, params map[string]any, want Want, progress func(Progress), fresh bool) (Preview, error) {
+	c, err := s.check(ctx, app, d, fresh)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -140,9 +159,16 @@ func (s *Service) explain(ctx context.Context, c *checked, q *lens.Query, sql bo
 	if err != nil {
 		return nil, s.unavailable(ctx, c.def.Source, err)
 	}
-	out := &Explanation{English: c.lens.String(), Rows: e.Rows, Warnings: e.Warnings}
-	if sql || len(c.opened.Floor.Where) == 0 {
+	out := &Explanation{English: c.lens.String(), Rows: e.Rows}
+	all := sql || len(c.opened.Floor.Where) == 0
+	if all {
 		out.SQL, out.Binds = e.SQL, e.Binds
+	}
+	own := c.lens.Tables(c.opened.Catalogue)
+	for _, w := range e.Warnings {
+		if all || slices.Contains(own, w.Table) {
+			out.Warnings = append(out.Warnings, w.Text)
+		}
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package audience_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,23 @@ func TestSchemaAndExplanation(t *testing.T) {
 	must(t, err)
 	if !strings.Contains(p.Explanation.SQL, "tenant") {
 		t.Errorf("for who may know it: %+v", p.Explanation)
+	}
+	// Nor are the tables that only a floor reads.
+	w.scope(`{where: {users: {orders: {none: {total: {gt: "1000"}}}}}}`)
+	for where, want := range map[string][]string{
+		everyone:                                 {"users"},
+		`{"orders":{"some":{"total":{"gt":1}}}}`: {"users", "orders"},
+	} {
+		for _, sql := range []bool{false, true} {
+			p, err = w.Preview(t.Context(), w.app, of(where), nil, audience.Want{Explanation: true, SQL: sql}, nil)
+			must(t, err)
+			told := strings.Join(p.Explanation.Warnings, "\n")
+			for _, table := range []string{"users", "orders"} {
+				if strings.Contains(told, "all of "+table) != (sql || slices.Contains(want, table)) {
+					t.Errorf("%s, all told %t: %q", where, sql, told)
+				}
+			}
+		}
 	}
 }
 

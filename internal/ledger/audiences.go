@@ -199,26 +199,68 @@ func (l *Ledger) AudienceByName(ctx context.Context, app postledger.ID, name str
 	return a, nil
 }
 
+// audienceListBytes ends a page of a list of audiences early, whose lenses may have 256 KiB
+// each. audienceListPart is how many are read at a time: 4 MiB of them.
+const (
+	audienceListBytes = 2 << 20
+	audienceListPart  = 16
+)
+
 // Audiences lists the app's audiences by name, after a name ("" from the start);
-// those that were removed are left out.
-func (l *Ledger) Audiences(ctx context.Context, app postledger.ID, after string, limit int) ([]postledger.Audience, error) {
-	out, err := l.read().audiences(ctx, `WHERE a.app_id = ? AND a.removed_at IS NULL AND a.name > ? AND v.revision = a.revision ORDER BY a.name LIMIT ?`,
-		app, after, limit)
+// those that were removed are left out. more tells that the page ended before the list:
+// by its limit, or sooner where lenses are large.
+func (l *Ledger) Audiences(ctx context.Context, app postledger.ID, after string, limit int) (list []postledger.Audience, more bool, err error) {
+	list, more, err = audiencePage(limit, func(last *postledger.Audience, n int) ([]postledger.Audience, error) {
+		if last != nil {
+			after = last.Name
+		}
+		return l.read().audiences(ctx, `WHERE a.app_id = ? AND a.removed_at IS NULL AND a.name > ? AND v.revision = a.revision ORDER BY a.name LIMIT ?`,
+			app, after, n)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("list audiences: %w", err)
+		return nil, false, fmt.Errorf("list audiences: %w", err)
 	}
-	return out, nil
+	return list, more, nil
 }
 
 // AudienceVersions lists the versions of an app's audience, removed or not, the
-// newest first, from before a revision (0 from the newest).
-func (l *Ledger) AudienceVersions(ctx context.Context, app, id postledger.ID, before int64, limit int) ([]postledger.Audience, error) {
+// newest first, from before a revision (0 from the newest). more is as in Audiences.
+func (l *Ledger) AudienceVersions(ctx context.Context, app, id postledger.ID, before int64, limit int) (list []postledger.Audience, more bool, err error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	out, err := l.read().audiences(ctx, `WHERE a.id = ? AND a.app_id = ? AND v.revision < ? ORDER BY v.revision DESC LIMIT ?`, id, app, before, limit)
+	list, more, err = audiencePage(limit, func(last *postledger.Audience, n int) ([]postledger.Audience, error) {
+		if last != nil {
+			before = last.Revision
+		}
+		return l.read().audiences(ctx, `WHERE a.id = ? AND a.app_id = ? AND v.revision < ? ORDER BY v.revision DESC LIMIT ?`, id, app, before, n)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("list versions of an audience: %w", err)
+		return nil, false, fmt.Errorf("list versions of an audience: %w", err)
 	}
-	return out, nil
+	return list, more, nil
+}
+
+// audiencePage reads a part after the other, each after the last of the one before.
+func audiencePage(limit int, part func(last *postledger.Audience, n int) ([]postledger.Audience, error)) (list []postledger.Audience, more bool, err error) {
+	var last *postledger.Audience
+	size := 0
+	for len(list) < limit {
+		n := min(audienceListPart, limit-len(list))
+		read, err := part(last, n)
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range read {
+			if size += len(read[i].Lens); size > audienceListBytes && len(list) > 0 {
+				return list, true, nil
+			}
+			list = append(list, read[i])
+		}
+		if len(read) < n {
+			return list, false, nil
+		}
+		last = &read[n-1]
+	}
+	return list, true, nil
 }

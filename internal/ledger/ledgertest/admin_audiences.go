@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,7 +63,7 @@ func adminAudiences(t *testing.T, open Opener) {
 	_, err = w.PutAudience(ctx, theirs, 2, w.did("audience.put"))
 	wantErr(t, err, ledger.ErrAudienceUnknown)
 	wantErr(t, w.RemoveAudience(ctx, forum.ID, first.ID, w.did("audience.remove")), ledger.ErrAudienceUnknown)
-	if list, err := w.AudienceVersions(ctx, forum.ID, first.ID, 0, 10); err != nil || len(list) != 0 {
+	if list, _, err := w.AudienceVersions(ctx, forum.ID, first.ID, 0, 10); err != nil || len(list) != 0 {
 		t.Fatalf("versions for another app: %d, %v", len(list), err)
 	}
 	same := w.audience("scandinavia", norway)
@@ -97,6 +98,7 @@ func adminAudiences(t *testing.T, open Opener) {
 	_, err = w.PutAudience(ctx, again, 1, w.did("audience.put"))
 	wantErr(t, err, ledger.ErrAppRemoved)
 	w.audienceAudit(first.ID)
+	w.audienceListsAreBounded()
 }
 
 // audienceRaces: of saves made from one version, one is kept; of creations of one
@@ -135,7 +137,7 @@ func (w *World) audienceRaces(a postledger.Audience) {
 func (w *World) audienceLists() {
 	w.T.Helper()
 	ctx := w.T.Context()
-	names := func(list []postledger.Audience, err error) string {
+	names := func(list []postledger.Audience, _ bool, err error) string {
 		w.T.Helper()
 		must(w.T, err)
 		var out []string
@@ -158,10 +160,45 @@ func (w *World) audienceLists() {
 	if got := names(w.AudienceVersions(ctx, w.App.ID, a.ID, 0, 10)); got != "scandinavia scandinavia nordic" {
 		w.T.Fatalf("versions %q", got)
 	}
-	older, err := w.AudienceVersions(ctx, w.App.ID, a.ID, 3, 1)
+	older, more, err := w.AudienceVersions(ctx, w.App.ID, a.ID, 3, 1)
 	must(w.T, err)
-	if len(older) != 1 || older[0].Revision != 2 {
+	if len(older) != 1 || older[0].Revision != 2 || !more {
 		w.T.Fatalf("before the third: %+v", older)
+	}
+}
+
+// audienceListsAreBounded: large lenses end a page early, and none is left out.
+func (w *World) audienceListsAreBounded() {
+	w.T.Helper()
+	ctx := w.T.Context()
+	app := w.newApp("large")
+	const all = 30
+	large := `{"from": "` + strings.Repeat("x", 200<<10) + `"}`
+	for i := range all {
+		a := w.audience(fmt.Sprintf("large%02d", i), large)
+		a.AppID = app.ID
+		_, err := w.PutAudience(ctx, a, 0, w.did("audience.put"))
+		must(w.T, err)
+	}
+	seen, pages, after := 0, 0, ""
+	for more := true; more; pages++ {
+		var list []postledger.Audience
+		var err error
+		list, more, err = w.Audiences(ctx, app.ID, after, 1000)
+		must(w.T, err)
+		if len(list) == 0 || len(list) > 11 {
+			w.T.Fatalf("a page of %d audiences of 200 KiB", len(list))
+		}
+		for _, a := range list {
+			if a.Name != fmt.Sprintf("large%02d", seen) {
+				w.T.Fatalf("%s where %d should be", a.Name, seen)
+			}
+			seen++
+		}
+		after = list[len(list)-1].Name
+	}
+	if seen != all || pages != 3 {
+		w.T.Fatalf("%d of %d audiences in %d pages", seen, all, pages)
 	}
 }
 
