@@ -62,7 +62,9 @@ func (mysqlDialect) bindRaw(w *writer, c *catalogue.Column, v any) string {
 	}
 	switch c.Kind {
 	case catalogue.Decimal:
-		return "CAST(" + value + " AS DECIMAL(65,30))"
+		// As many digits before the point as the column may have, or a large one becomes
+		// the largest of the type, and comes again and again.
+		return "CAST(" + value + " AS DECIMAL(65," + itoa(c.Scale) + "))"
 	case catalogue.Float:
 		return "(" + value + " + 0E0)"
 	case catalogue.Bytes:

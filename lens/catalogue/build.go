@@ -195,6 +195,11 @@ func (b *builder) addKeys(t *Table, found SchemaTable, said ModelTable, path str
 		}
 	}
 	add(found.Primary)
+	if len(said.Key) == 0 {
+		for _, doubt := range found.Doubts {
+			b.note("table %s: %s", b.modelName(found.Schema, found.Name), doubt)
+		}
+	}
 	for _, names := range found.Unique {
 		add(names)
 	}

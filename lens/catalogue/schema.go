@@ -28,7 +28,10 @@ type SchemaTable struct {
 	Primary []string
 	// Unique are the columns of the other unique keys. Partial and expression
 	// indexes are not unique keys.
-	Unique      [][]string
+	Unique [][]string
+	// Doubts say of each unique index that looks like a key why it is none: its columns
+	// may hold values that are equal.
+	Doubts      []string
 	ForeignKeys []ForeignKey
 	// Rows is the database's own estimate, or -1 when it has none.
 	Rows int64

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -65,23 +66,32 @@ func (f *facts) table(schema, name string) *catalogue.SchemaTable {
 	return &f.schema.Tables[i]
 }
 
+// readKeys reads unique keys by a question that gives the columns of keyRow.
+func (f *facts) readKeys(ctx context.Context, query string, args []any) (keys []keyRow, err error) {
+	err = f.read(ctx, query, args, func(scan func(...any) error) error {
+		var k keyRow
+		err := scan(&k.schema, &k.table, &k.key, &k.primary, &k.column, &k.doubt)
+		keys = append(keys, k)
+		return err
+	})
+	return keys, err
+}
+
 // relate reads the unique keys and the foreign keys of the tables that were found.
 // Both questions give the same columns in every dialect, those of keyRow and
 // foreignRow.
 func (f *facts) relate(ctx context.Context, keyQuery, foreignQuery string, args []any) error {
-	var keys []keyRow
-	err := f.read(ctx, keyQuery, args, func(scan func(...any) error) error {
-		var k keyRow
-		err := scan(&k.schema, &k.table, &k.key, &k.primary, &k.column)
-		keys = append(keys, k)
-		return err
-	})
+	keys, err := f.readKeys(ctx, keyQuery, args)
 	if err != nil {
 		return err
 	}
 	f.keys(keys)
+	return f.readForeign(ctx, foreignQuery, args)
+}
+
+func (f *facts) readForeign(ctx context.Context, query string, args []any) error {
 	var foreign []foreignRow
-	err = f.read(ctx, foreignQuery, args, func(scan func(...any) error) error {
+	err := f.read(ctx, query, args, func(scan func(...any) error) error {
 		var k foreignRow
 		err := scan(&k.schema, &k.table, &k.key, &k.column, &k.toSchema, &k.toTable, &k.to)
 		foreign = append(foreign, k)
@@ -96,23 +106,31 @@ type keyRow struct {
 	schema, table, key string
 	primary            bool
 	column             sql.NullString
+	// doubt says why equal values of the column may stand in the index more than once,
+	// or is "".
+	doubt string
 }
 
 // keys groups rows that come key by key. A key with a column that is no column
-// (an expression, a prefix) is no key.
+// (an expression, a prefix) is no key, and neither is one with a doubt: paging by it would
+// leave rows out.
 func (f *facts) keys(rows []keyRow) {
 	for len(rows) > 0 {
 		first, n, whole := rows[0], 0, true
 		var columns []string
+		var doubt string
 		for n < len(rows) && rows[n].schema == first.schema && rows[n].table == first.table && rows[n].key == first.key {
 			whole = whole && rows[n].column.Valid
 			columns = append(columns, rows[n].column.String)
+			doubt = cmp.Or(doubt, rows[n].doubt)
 			n++
 		}
 		rows = rows[n:]
 		t := f.table(first.schema, first.table)
 		switch {
 		case t == nil || !whole:
+		case doubt != "":
+			t.Doubts = append(t.Doubts, fmt.Sprintf("its unique index %s is no key: %s", first.key, doubt))
 		case first.primary:
 			t.Primary = columns
 		default:

@@ -19,7 +19,7 @@ ORDER BY t.table_name, c.ordinal_position`
 // A key over the beginning of a column (sub_part) or over an expression (no
 // column) vouches for nothing.
 const mysqlKeys = `
-SELECT table_schema, table_name, index_name, index_name = 'PRIMARY', CASE WHEN sub_part IS NULL THEN column_name END
+SELECT table_schema, table_name, index_name, index_name = 'PRIMARY', CASE WHEN sub_part IS NULL THEN column_name END, ''
 FROM information_schema.statistics
 WHERE table_schema = database() AND non_unique = 0
 ORDER BY table_name, index_name <> 'PRIMARY', index_name, seq_in_index`

@@ -28,14 +28,32 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspn
   AND has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 ORDER BY n.nspname, c.relname, a.attnum`
 
-// Partial and expression indexes, deferred and unfinished ones vouch for nothing.
+// Partial and expression indexes, deferred and unfinished ones vouch for nothing. Neither
+// does one of a table that others inherit from, whose rows are read with its own; and one
+// that tells apart what the column itself calls equal: under a collation of its own, where
+// the column's is not deterministic, or by the operators of another type (a citext's as
+// text).
 const postgresKeys = `
-SELECT n.nspname, c.relname, i.indexrelid::regclass::text, i.indisprimary, a.attname
+SELECT n.nspname, c.relname, i.indexrelid::regclass::text, i.indisprimary, a.attname,
+       CASE WHEN c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits h WHERE h.inhparent = c.oid)
+            THEN 'it does not hold the rows of the tables that inherit from this one'
+            WHEN NOT col.collisdeterministic AND i.indcollation[k.position::int - 1] <> a.attcollation
+            THEN 'it compares by another collation than its column ' || a.attname
+            WHEN bn.nspname <> 'pg_catalog' AND o.opcintype <> b.oid AND ot.typtype <> 'p' OR bn.nspname = 'pg_catalog' AND opn.nspname <> 'pg_catalog'
+            THEN 'it compares by other operators than its column ' || a.attname
+            ELSE '' END
 FROM pg_index i
 JOIN pg_class c ON c.oid = i.indrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
 LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum > 0
+LEFT JOIN pg_collation col ON col.oid = a.attcollation
+LEFT JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+LEFT JOIN pg_namespace bn ON bn.oid = b.typnamespace
+LEFT JOIN pg_opclass o ON o.oid = i.indclass[k.position::int - 1]
+LEFT JOIN pg_namespace opn ON opn.oid = o.opcnamespace
+LEFT JOIN pg_type ot ON ot.oid = o.opcintype
 WHERE i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
   AND k.position <= i.indnkeyatts AND n.nspname::text = ANY ($1::text[])
 ORDER BY n.nspname, c.relname, i.indisprimary DESC, i.indexrelid, k.position`
@@ -54,18 +72,13 @@ WHERE f.contype = 'f' AND f.conparentid = 0 AND n.nspname::text = ANY ($1::text[
 ORDER BY n.nspname, c.relname, f.conname, k.position`
 
 func (f *facts) postgres(ctx context.Context) error {
-	schemas := f.source.options.Schemas
-	if len(schemas) == 0 {
-		var current string
-		err := f.read(ctx, "SELECT coalesce(current_schema(), 'public')", nil, func(scan func(...any) error) error { return scan(&current) })
-		if err != nil {
-			return err
-		}
-		schemas = []string{current}
+	schemas, err := f.postgresSchemas(ctx)
+	if err != nil {
+		return err
 	}
 	f.schema.Default = schemas[0]
 	args := []any{schemas}
-	err := f.read(ctx, postgresColumns, args, func(scan func(...any) error) error {
+	err = f.read(ctx, postgresColumns, args, func(scan func(...any) error) error {
 		var t catalogue.SchemaTable
 		var p postgresType
 		var c catalogue.SchemaColumn

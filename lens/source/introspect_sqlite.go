@@ -10,19 +10,24 @@ import (
 
 // A column can be trusted never to be null if it says so, if it is the row's id,
 // or if it is the key of a table without row ids: other primary keys may hold
-// nulls in SQLite.
+// nulls in SQLite. The row's id is the primary key for which SQLite made no index: INT is
+// none, and neither is INTEGER PRIMARY KEY DESC.
 const sqliteColumns = `
-SELECT t.name, t.type = 'view', c.name, c.type, c."notnull" OR (c.pk > 0 AND (t.wr OR (upper(c.type) = 'INTEGER' AND
-       (SELECT count(*) FROM pragma_table_xinfo(t.name) k WHERE k.pk > 0) = 1))), c.pk
+SELECT name, view, "column", type, "notnull" OR pk > 0 AND wr OR row_id, row_id
+FROM (SELECT t.name AS name, t.type = 'view' AS view, c.name AS "column", c.type AS type, c."notnull" AS "notnull", c.pk AS pk, t.wr AS wr, c.cid AS cid,
+             c.pk > 0 AND t.type = 'table' AND NOT t.wr AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name) i WHERE i.origin = 'pk') AS row_id
 FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c
-WHERE t.schema = 'main' AND t.type IN ('table', 'view', 'virtual') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND c.hidden <> 1
-ORDER BY t.name, c.cid`
+WHERE t.schema = 'main' AND t.type IN ('table', 'view', 'virtual') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND c.hidden <> 1)
+ORDER BY name, cid`
 
+// The last column is the collation of the index, where the table's text leaves it open
+// whether that is the column's: see sqliteDoubts.
 const sqliteKeys = `
-SELECT '', t.name, i.name, 0, CASE WHEN c.cid >= 0 THEN c.name END
+SELECT '', t.name, i.name, i.origin = 'pk', CASE WHEN c.cid >= 0 THEN c.name END,
+       CASE WHEN lower((SELECT s.sql FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.name)) LIKE '%collate%' THEN c.coll ELSE '' END
 FROM pragma_table_list t JOIN pragma_index_list(t.name) i JOIN pragma_index_xinfo(i.name) c
-WHERE t.schema = 'main' AND i."unique" AND NOT i.partial AND i.origin <> 'pk' AND c.key
-ORDER BY t.name, i.name, c.seqno`
+WHERE t.schema = 'main' AND i."unique" AND NOT i.partial AND c.key
+ORDER BY t.name, i.origin <> 'pk', i.name, c.seqno`
 
 const sqliteForeign = `
 SELECT '', t.name, f.id, f."from", '', f."table", f."to"
@@ -31,13 +36,11 @@ WHERE t.schema = 'main'
 ORDER BY t.name, f.id DESC, f.seq`
 
 func (f *facts) sqlite(ctx context.Context) error {
-	primary := map[string][]string{}
 	err := f.read(ctx, sqliteColumns, nil, func(scan func(...any) error) error {
 		t := catalogue.SchemaTable{Rows: -1}
 		var c catalogue.SchemaColumn
-		var never bool
-		var position int
-		if err := scan(&t.Name, &t.View, &c.Name, &c.Type, &never, &position); err != nil {
+		var never, rowID bool
+		if err := scan(&t.Name, &t.View, &c.Name, &c.Type, &never, &rowID); err != nil {
 			return err
 		}
 		c.Nullable = !never
@@ -47,23 +50,23 @@ func (f *facts) sqlite(ctx context.Context) error {
 		}
 		known := f.table("", t.Name)
 		known.Columns = append(known.Columns, c)
-		if position > 0 {
-			key := primary[t.Name]
-			for len(key) < position {
-				key = append(key, "")
-			}
-			key[position-1] = c.Name
-			primary[t.Name] = key
+		if rowID {
+			known.Primary = []string{c.Name}
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for name, columns := range primary {
-		f.table("", name).Primary = columns
+	keys, err := f.readKeys(ctx, sqliteKeys, nil)
+	if err == nil {
+		err = f.sqliteDoubts(ctx, keys)
 	}
-	return f.relate(ctx, sqliteKeys, sqliteForeign, nil)
+	if err != nil {
+		return err
+	}
+	f.keys(keys)
+	return f.readForeign(ctx, sqliteForeign, nil)
 }
 
 // sqliteKinds maps declared types, without what is in brackets. SQLite itself
