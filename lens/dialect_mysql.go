@@ -113,7 +113,7 @@ func (mysqlDialect) match(w *writer, op Op, expr, text string) string {
 
 // json: a position taken of something that is no array would give the thing
 // itself, so every position asks for an array first.
-func (mysqlDialect) json(w *writer, ref string, path []Step, sort jsonSort) string {
+func (mysqlDialect) json(w *writer, _ *catalogue.Column, ref string, path []Step, sort jsonSort) string {
 	x := func() string { return "JSON_EXTRACT(" + ref + ", " + w.bind(jsonPath(path)) + ")" }
 	var conditions []string
 	for i, step := range path {

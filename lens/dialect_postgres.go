@@ -96,9 +96,27 @@ func (postgresDialect) match(w *writer, op Op, expr, text string) string {
 	return expr + " LIKE " + w.bind(pattern) + "::text ESCAPE '!'"
 }
 
+// document is a JSON column whose values the server can look into. Type json keeps text that
+// jsonb is not made of: U+0000, half a surrogate pair, numbers of which no numeric is made.
+// One such row would be an error of every statement, so it is null. Few texts have an escape
+// or an exponent of five digits, and only those are looked at more closely: without
+// escaped backslashes and whole pairs, and without strings.
+func document(c *catalogue.Column, ref string) string {
+	if c.Binary {
+		return ref
+	}
+	text := ref + "::text"
+	const exponent = `[eE][-+]?[0-9]{5}`
+	escapes := `regexp_replace(regexp_replace(` + text + `, '\\\\', ' ', 'g'), '\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}', ' ', 'g')`
+	numbers := `regexp_replace(` + text + `, '"(\\.|[^"\\])*"', ' ', 'g')`
+	return `(CASE WHEN ` + text + ` !~ '\\u|` + exponent + `' OR ` + escapes + ` !~ '\\u(0000|[dD][89a-fA-F])' AND ` +
+		numbers + ` !~ '` + exponent + `' THEN ` + ref + ` END)`
+}
+
 // json uses a strict path: keys are looked for in objects only, positions in
 // arrays only. A number too large or small for a double is none.
-func (postgresDialect) json(w *writer, ref string, path []Step, sort jsonSort) string {
+func (postgresDialect) json(w *writer, c *catalogue.Column, ref string, path []Step, sort jsonSort) string {
+	ref = document(c, ref)
 	at := w.bind("strict " + jsonPath(path))
 	x := "jsonb_path_query_first(" + ref + "::jsonb, " + at + "::jsonpath, '{}', true)"
 	text := "(" + x + " #>> '{}')"
@@ -158,6 +176,8 @@ func (postgresDialect) read(c *catalogue.Column, ref string) string {
 		return "(" + ref + " AT TIME ZONE 'UTC')::text"
 	case catalogue.Array:
 		return "to_json(" + ref + ")::text"
+	case catalogue.JSON:
+		return document(c, ref) + "::text"
 	}
 	return ref + "::text"
 }

@@ -110,7 +110,7 @@ func (sqliteDialect) match(w *writer, op Op, expr, text string) string {
 	return "instr(" + expr + ", " + w.bind(text) + ") > 0"
 }
 
-func (sqliteDialect) json(w *writer, ref string, path []Step, sort jsonSort) string {
+func (sqliteDialect) json(w *writer, _ *catalogue.Column, ref string, path []Step, sort jsonSort) string {
 	at := func() string { return w.bind(jsonPath(path)) }
 	// Text that is not JSON would be an error of the whole statement.
 	when := func(types string) string {

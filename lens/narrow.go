@@ -16,7 +16,7 @@ import (
 // add to them only where base sets no limit. (The limit in force where none is
 // set bounds size; it is no permission.)
 func Narrow(base, sub Lens) (Lens, error) {
-	n := &narrowing{}
+	n := &narrowing{base: base.Params}
 	switch {
 	case base.Where == nil || sub.Where == nil:
 		n.faults.add("where", `missing; every row of the lens is {"everyone": true}`)
@@ -51,7 +51,10 @@ func Narrow(base, sub Lens) (Lens, error) {
 	return out, nil
 }
 
-type narrowing struct{ faults faults }
+type narrowing struct {
+	faults faults
+	base   map[string]Param
+}
 
 func field(items []Item, name string) bool {
 	return slices.ContainsFunc(items, func(i Item) bool { return i.Relation == nil && i.Field == name })
@@ -145,6 +148,11 @@ func (n *narrowing) condition(c Condition, items []Item, path string) {
 	case Compare:
 		if !field(items, c.Field) {
 			n.faults.add(join(path, c.Field), "the lens that is narrowed does not select it")
+		}
+		for _, v := range append(slices.Clone(c.Operand.List), c.Operand.One) {
+			if _, theirs := n.base[v.Param]; theirs {
+				n.faults.add(join(path, c.Field), "parameter %q is of the lens that is narrowed: what it is compared with would tell its value", v.Param)
+			}
 		}
 	case Related:
 		within := relation(items, c.Relation)

@@ -68,3 +68,28 @@ func TestNarrowOnlyRestricts(t *testing.T) {
 		t.Errorf("no where: %v", err)
 	}
 }
+
+// A parameter's value is not for who narrows the lens, and comparing with it would tell it.
+func TestNarrowKeepsParametersOfTheBase(t *testing.T) {
+	t.Parallel()
+	base, err := lens.ParseJSON([]byte(`{"from": "users", "where": {"organization_id": {"eq": {"param": "org"}}}, "select": ["id", "email", "organization_id"],
+		"params": {"org": {"kind": "bigint"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, want := range map[string]string{
+		`{"id": {"eq": {"param": "org"}}}`:                      `where.id: parameter "org" is of the lens that is narrowed`,
+		`{"not": {"id": {"in": [1, {"param": "org"}]}}}`:        `where.not.id: parameter "org"`,
+		`{"all": [{"id": {"between": [{"param": "org"}, 9]}}]}`: `where.all[0].id: parameter "org"`,
+		`{"id": {"gt": 5}}`:                                     "",
+	} {
+		sub, err := lens.ParseJSON([]byte(`{"from": "users", "where": ` + where + `, "select": ["email"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = lens.Narrow(base, sub)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", where, err, want)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func (w *writer) compare(c boundCompare, alias string) string {
 	if len(c.path) > 0 {
 		goal.json = true
 		sort := jsonSortOf(c.values[0])
-		operand = func() string { return w.dialect.json(w, ref, c.path, sort) }
+		operand = func() string { return w.dialect.json(w, c.column, ref, c.path, sort) }
 	} else {
 		var expr string
 		expr, fits = w.dialect.operand(c.column, ref, exact)
@@ -80,7 +80,7 @@ func (w *writer) operator(c boundCompare, operand func() string, value func(int)
 func (w *writer) isNull(c boundCompare, ref string) string {
 	var present string
 	if c.column.Kind == catalogue.JSON {
-		present = w.dialect.json(w, ref, c.path, jsonAny) + " IS NOT NULL"
+		present = w.dialect.json(w, c.column, ref, c.path, jsonAny) + " IS NOT NULL"
 	} else {
 		expr, fits := w.dialect.operand(c.column, ref, true)
 		present = expr + " IS NOT NULL"

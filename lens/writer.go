@@ -46,7 +46,7 @@ type dialect interface {
 	// match tests text for containing, starting or ending with text, literally.
 	match(w *writer, op Op, expr, text string) string
 	// json is the value at a path, as text, float64 or truth value, or null.
-	json(w *writer, ref string, path []Step, sort jsonSort) string
+	json(w *writer, c *catalogue.Column, ref string, path []Step, sort jsonSort) string
 	// array tests an array.
 	array(w *writer, c boundCompare, ref string) string
 	// read is a column as it is selected; decode understands it.
