@@ -287,13 +287,14 @@ func (f *fleet) p95(producer int) time.Duration {
 // empty waits until neither the set nor the outbox holds a job.
 func (f *fleet) empty(patience time.Duration) {
 	f.Helper()
+	looks := 0
 	f.await("nothing is left", patience, 0, func() bool {
 		depth, err := f.hot.Depth(context.Background())
-		if err != nil || depth.Jobs > 0 {
-			return false
+		backlog, err2 := f.outbox.Backlog(context.Background())
+		if looks++; err != nil || err2 != nil || depth.Jobs > 0 || backlog.Rows()+backlog.Admitted+backlog.Quarantined > 0 {
+			looks = 0
 		}
-		backlog, err := f.outbox.Backlog(context.Background())
-		return err == nil && backlog.Rows()+backlog.Admitted+backlog.Quarantined == 0
+		return looks == emptyLooks
 	})
 }
 

@@ -303,6 +303,10 @@ func (s *sequence) enqueue() {
 	}
 }
 
+// emptyLooks in a row find a queue empty that is: a job may be on its way from its row
+// to the set between the look at the one and at the other.
+const emptyLooks = 10
+
 // settle lets all be well again and waits until the queue is empty.
 func (s *sequence) settle() {
 	s.crash.Store(false)
@@ -315,11 +319,11 @@ func (s *sequence) settle() {
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for empty := 0; empty < emptyLooks; empty++ {
 		depth, err := s.hot.Depth(ctx)
 		list, _, listErr := s.outbox.List(ctx, jobs.Query{Limit: 100})
-		if err == nil && listErr == nil && depth.Jobs == 0 && len(list) == 0 {
-			break
+		if err != nil || listErr != nil || depth.Jobs > 0 || len(list) > 0 {
+			empty = -1
 		}
 		select {
 		case <-tick.C:

@@ -3,6 +3,9 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
 )
 
 // The job queue keeps its rows in this database, in tables that the ledger's
@@ -26,7 +29,22 @@ func (l *Ledger) WriteBeside(ctx context.Context, fn func(ctx context.Context, q
 	return l.write(ctx, func(ctx context.Context, t *tx) error { return fn(ctx, t.q) })
 }
 
-// PoolBeside is another pool of connections to PostgreSQL, made like the ledger's
-// own and apart from it: who waits here keeps no delivery waiting. The caller
-// closes it.
-func (l *Ledger) PoolBeside(connections int) *sql.DB { return l.connect(connections) }
+// PoolBeside is another pool of connections to PostgreSQL for the job queue, made like
+// the ledger's own and apart from it: who waits here keeps no delivery waiting. The
+// caller closes it.
+func (l *Ledger) PoolBeside(connections int) *sql.DB { return l.beside(connections) }
+
+// inOrder makes connections on which rows that are looked up by a list of ids are locked
+// in the order of ids, as the job queue's outbox asks for.
+type inOrder struct{ driver.Connector }
+
+func (c inOrder) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, "SET enable_bitmapscan = off", nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare a connection: %w", err), conn.Close())
+	}
+	return conn, nil
+}

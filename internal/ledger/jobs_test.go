@@ -374,3 +374,24 @@ func TestMigrateDownKeepsJobs(t *testing.T) {
 		})
 	}
 }
+
+// The queue's connections are as its outbox asks, whichever of the pool it gets.
+func TestConnectionsBesideLockInOrder(t *testing.T) {
+	t.Parallel()
+	const connections = 3
+	pool := open(t, testserver.Postgres(t)).PoolBeside(connections)
+	defer pool.Close()
+	for range connections {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for _, name := range []string{"enable_bitmapscan", "enable_seqscan"} {
+			var is string
+			if err := conn.QueryRowContext(t.Context(), "SHOW "+name).Scan(&is); err != nil || is != "off" {
+				t.Errorf("%s is %q (%v)", name, is, err)
+			}
+		}
+	}
+}

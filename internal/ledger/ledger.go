@@ -61,6 +61,7 @@ type Ledger struct {
 	writeDSN  string
 	path      string                        // SQLite's file
 	connect   func(connections int) *sql.DB // PostgreSQL: makes a pool
+	beside    func(connections int) *sql.DB // and one for the job queue
 	release   func() error
 	announcer Announcer
 	jobQueue  atomic.Pointer[JobQueue]

@@ -26,13 +26,16 @@ func (l *Ledger) openPostgres(ctx context.Context, url string, connections int, 
 		Connector: stdlib.GetConnector(*cfg, stdlib.OptionShouldPing(never), stdlib.OptionResetSession(alive(l.timeout/5))),
 		now:       time.Now,
 	}
-	l.connect = func(connections int) *sql.DB {
-		db := sql.OpenDB(conns)
-		db.SetMaxOpenConns(connections)
-		db.SetMaxIdleConns(connections)
-		db.SetConnMaxLifetime(time.Hour)
-		return db
+	pool := func(from driver.Connector) func(int) *sql.DB {
+		return func(connections int) *sql.DB {
+			db := sql.OpenDB(from)
+			db.SetMaxOpenConns(connections)
+			db.SetMaxIdleConns(connections)
+			db.SetConnMaxLifetime(time.Hour)
+			return db
+		}
 	}
+	l.connect, l.beside = pool(conns), pool(inOrder{conns})
 	// One of the connections is the heartbeat's alone: whatever takes all the
 	// others, and for how long, this worker does not fall silent by it, which
 	// would end its sending and after a minute have others recover its leases.

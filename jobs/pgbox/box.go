@@ -2,6 +2,12 @@
 // database/sql and pgx's driver for it (github.com/jackc/pgx/v5/stdlib): it binds
 // arrays as pgx does. The tables are job_outbox, job_leases, job_schedules and
 // job_schema, in the first schema of the search path.
+//
+// The connections should have enable_seqscan and enable_bitmapscan off (both can stand in
+// the URL). Every statement has an index, and rows that are looked up by a list of ids are
+// locked in the order of ids then. In the order in which a bitmap or the whole table
+// shows them two processes that change the same rows may wait for each other, until the
+// server breaks one off a second later; it is run again.
 package pgbox
 
 import (

@@ -40,13 +40,14 @@ func (dialect) Refs(refs []jobs.Ref) (string, []any) {
 		ids[i], revs[i] = ref.ID, ref.Rev
 		same = same && ref.Rev == refs[0].Rev
 	}
-	if same && len(refs) > 0 {
-		// Nearly always. Rows are locked in one order then, whoever changes them: the
-		// pairs are hashed, and two statements about the same rows waited for each
-		// other until the server broke them up.
+	// Rows are looked up by their ids, whoever changes them, and locked in that order
+	// (see the package's text). By pairs, which are hashed, two statements about the
+	// same rows took them in different orders and waited for each other.
+	if same && len(refs) > 0 { // nearly always
 		return "id = ANY (?::uuid[]) AND rev = ?::bigint", []any{ids, refs[0].Rev}
 	}
-	return "(id, rev) IN (SELECT * FROM unnest(?::uuid[], ?::bigint[]))", []any{ids, revs}
+	// IS TRUE keeps the pairs from being what is looked up rows by.
+	return "id = ANY (?::uuid[]) AND ((id, rev) IN (SELECT * FROM unnest(?::uuid[], ?::bigint[]))) IS TRUE", []any{ids, ids, revs}
 }
 
 func (dialect) IDs(ids []jobs.ID) (string, []any) {

@@ -25,9 +25,11 @@ func (b *Box) some(ctx context.Context, doing, statement string, args ...any) (n
 // RemoveRefs is the statement of Remove; %s is the condition on (id, rev).
 const RemoveRefs = `DELETE FROM job_outbox WHERE %s`
 
-// AdmitRefs is the statement of Admit: the epoch; %s is the condition.
+// AdmitRefs is the statement of Admit: the epoch; %s is the condition. Here as wherever
+// rows are changed by their refs, "state + 0" is no condition of an index: all of these
+// find, and so lock, their rows in one order, whatever a table's statistics say.
 func AdmitRefs(d Dialect) string {
-	return "UPDATE job_outbox SET state = 2, epoch = ?, changed_at = " + d.Now() + " WHERE %s AND state IN (0, 1)"
+	return "UPDATE job_outbox SET state = 2, epoch = ?, changed_at = " + d.Now() + " WHERE %s AND state + 0 IN (0, 1)"
 }
 
 // Admit implements jobs.OutboxRows.

@@ -14,7 +14,7 @@ func (b *Box) Refuse(ctx context.Context, refs []jobs.Ref, reason string, limit 
 		changed_at = CASE WHEN refused + 1 >= ? THEN `+now+` ELSE changed_at END,
 		state = CASE WHEN refused + 1 >= ? THEN 3 ELSE state END,
 		reason = ?, refused = refused + 1
-		WHERE %s AND state IN (0, 1)`, []any{limit, limit, reasonText(reason)}, refs)
+		WHERE %s AND state + 0 IN (0, 1)`, []any{limit, limit, reasonText(reason)}, refs)
 	return err
 }
 
@@ -32,7 +32,7 @@ func (b *Box) Quarantine(ctx context.Context, ids []jobs.ID, reason string) (n i
 func (b *Box) Hurry(ctx context.Context, ids []jobs.ID) (n int, err error) {
 	now := b.d.Now()
 	err = b.write(ctx, "hurry jobs", func(s *session) (err error) {
-		n, err = s.byIDs("UPDATE job_outbox SET state = 0, run_at = "+now+", changed_at = "+now+" WHERE %s AND state = 1", nil, ids)
+		n, err = s.byIDs("UPDATE job_outbox SET state = 0, run_at = "+now+", changed_at = "+now+" WHERE %s AND state + 0 = 1", nil, ids)
 		return err
 	})
 	return n, err

@@ -18,7 +18,7 @@ func (b *Box) Rebuffer(ctx context.Context, refs []jobs.Ref) (n int, err error) 
 		n = 0
 		for part := range chunks(refs) {
 			condition, args := b.d.Refs(part)
-			changed, err := s.rebuffer(condition+" AND state = 2", args, "state = CASE WHEN run_at > "+b.d.Now()+" THEN 1 ELSE 0 END, epoch = ''")
+			changed, err := s.rebuffer(condition+" AND state + 0 = 2", args, "state = CASE WHEN run_at > "+b.d.Now()+" THEN 1 ELSE 0 END, epoch = ''")
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func (b *Box) Release(ctx context.Context, ids []jobs.ID) (n int, err error) {
 		n = 0
 		for part := range chunks(ids) {
 			condition, args := b.d.IDs(part)
-			changed, err := s.rebuffer(condition+" AND state = 3", args,
+			changed, err := s.rebuffer(condition+" AND state + 0 = 3", args,
 				"state = 0, epoch = '', attempts = 0, refused = 0, run_at = 0, reason = ''")
 			if err != nil {
 				return err
