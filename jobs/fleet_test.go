@@ -55,7 +55,8 @@ func newFleet(t *testing.T, config memberConfig) *fleet {
 
 func newFleetOn(t *testing.T, config memberConfig, redisURL, postgres string) *fleet {
 	t.Helper()
-	config.Redis, config.Postgres = redisURL, postgres
+	// As jobs/pgbox asks for.
+	config.Redis, config.Postgres = redisURL, postgres+"&enable_seqscan=off&enable_bitmapscan=off"
 	server, err := config.redis()
 	if err != nil {
 		t.Fatal(err)
