@@ -43,8 +43,8 @@ func (q *Query) batchOf(ctx context.Context, s *source.Source, order []ordering,
 		used = old.block
 	}
 	b.block, b.more, err = s.Block(ctx, read.sql, read.args, source.Want{Columns: read.columns, Rows: limit, Bytes: bytes}, used)
-	if after != "" && errors.Is(err, source.ErrValue) {
-		return nil, ErrCursor // all else that is bound was looked at
+	if after != "" && errors.Is(err, source.ErrValue) && q.refuses(ctx, s, order, after) {
+		return nil, ErrCursor
 	}
 	if err == nil && read.follows {
 		err = b.follow(ctx, q, s)

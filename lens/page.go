@@ -111,6 +111,33 @@ func (q *Query) pageStatement(order []ordering, after Cursor, limit int) (*pageR
 	return r, nil
 }
 
+// refuses tells whether the database makes nothing of a cursor's values by themselves.
+// Else a row is to blame for what failed.
+func (q *Query) refuses(ctx context.Context, s *source.Source, order []ordering, after Cursor) bool {
+	w := newWriter(q.catalogue.Dialect)
+	at, err := decodeCursor(w.speaks, after, orderName(q.table.Name, order, columnNames(q.key)), order, q.key)
+	if err != nil {
+		return true
+	}
+	var values []string
+	for i, o := range order {
+		if at.order[i] != nil {
+			values = append(values, w.dialect.value(w, targetOf(o.column), at.order[i]))
+		}
+	}
+	for i, c := range q.key {
+		values = append(values, w.dialect.bindRaw(w, c, at.key[i]))
+	}
+	err = s.Read(ctx, "SELECT "+strings.Join(values, ", "), w.args, func(scan func(...any) error) error {
+		into := make([]any, len(values))
+		for i := range into {
+			into[i] = new(any)
+		}
+		return scan(into...)
+	})
+	return errors.Is(err, source.ErrValue)
+}
+
 // cursor is the position of a row.
 func (r *pageRead) cursor(raw []any) (Cursor, error) {
 	var at position

@@ -3,10 +3,8 @@ package source
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,18 +34,10 @@ func (s *Source) postgresBlock(ctx context.Context, query string, args []any, b 
 	switch {
 	case own != nil:
 		return own
-	case isValue(err):
-		return fmt.Errorf("query: %w: %w", ErrValue, err)
 	case err != nil:
 		return fmt.Errorf("query: %w", ended(ctx, err))
 	}
 	return nil
-}
-
-// isValue tells whether the server could make nothing of a value: SQLSTATE class 22.
-func isValue(err error) bool {
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && strings.HasPrefix(refused.Code, "22")
 }
 
 // readBatch reads a query's rows. own is an error that the connection has no part in.

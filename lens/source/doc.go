@@ -9,5 +9,5 @@
 //   - Every call ends: each has a deadline, the server has a statement timeout, and
 //     a result has a largest number of rows.
 //   - A session's zone, encoding and modes are set by us, never inherited.
-//   - No password appears in an error.
+//   - No password appears in an error, and no value of a row.
 package source

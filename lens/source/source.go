@@ -24,8 +24,10 @@ type Source struct {
 // [Options.Rows].
 var ErrTooManyRows = errors.New("the statement gives more rows than the source allows")
 
-// ErrValue is returned when the database can make nothing of a value that was bound.
-var ErrValue = errors.New("a value is of a type or size that the database does not take")
+// ErrValue is returned when a statement fails on a value, of a row or bound: one that
+// does not fit a type, a division by zero. It tells the database's code for that, and
+// never the value.
+var ErrValue = errors.New("the database can make nothing of a value")
 
 // Open opens the database of a DSN and asks it one question, so that a wrong
 // password or an unfit database (its text must be UTF-8) is an error here.
@@ -138,8 +140,10 @@ func (s *Source) transact(ctx context.Context, query string, args []any, each fu
 	return nil
 }
 
-// ended names the deadline as the cause of whatever the driver made of it.
+// ended names the deadline as the cause of whatever the driver made of it, and lets no
+// value out.
 func ended(ctx context.Context, err error) error {
+	err = quiet(err)
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w (%w)", cause, err)
 	}
