@@ -104,6 +104,13 @@ func TestSecretsAreHidden(t *testing.T) {
 		"password": true, "user_password": true, "passwordHash": true, "resetToken": true, "APIKey": true, "api_key": true,
 		"stripe_secret_2": true, "ssn": true, "SSN": true, "sha256hash": true, "otpSecret": true, "x-token": true, "HTTPToken": true,
 		"compassion": false, "tokenizer": false, "hashtag": false, "assn": false, "keyboard": false, "id": false, "email": false,
+		"passwordhash": true, "userpassword": true, "passwordhashes": true, "resettoken": true, "accesstoken": true, "authtokens": true, "clientsecret": true,
+		"sessioncookie": true, "userapikey": true, "socialsecuritynumber": true, "api_keys": true, "apiKeys": true, "auth_key": true, "authKeys": true,
+		"pw": true, "user_pw": true, "pass": true, "db_pass": true, "hashes": true, "pins": true, "ssns": true, "IBANs": true, "backup_codes": true,
+		"session_ids": true, "taxIds": true, "token_count": true, "passwd2": true, "pwds": true, "userpwd": true, "creditcard_last4": true,
+		"compass": false, "compasses": false, "passenger": false, "passengers": false, "passed": false, "passing": false, "bypass": false, "trespass": false,
+		"tokenized": false, "tokenizers": false, "hashtags": false, "spin": false, "spins": false, "hairpin": false, "company": false, "pans_labyrinth": true,
+		"basalt": false, "digestion": false, "announced": false, "japan": false, "span": false, "cookies_ok": true, "ship_in": false, "tax_idea": false,
 		"secretary": false, "opinion": false, "spinning": false, "saltwater": false, "passport_country": false,
 	} {
 		if _, got := catalogue.Secret(name); got != want {

@@ -37,7 +37,8 @@ func openMySQL(dsn string, options Options) (*sql.DB, error) {
 	}
 	for name, values := range u.Query() {
 		if !mysqlParameters[name] || len(values) != 1 {
-			return nil, fmt.Errorf("%w: parameter %q is not one of: tls", ErrDSN, name)
+			// Not its name: a question mark in a password makes one of the rest.
+			return nil, fmt.Errorf("%w: a MySQL source takes the parameter tls, and no other", ErrDSN)
 		}
 	}
 	config.TLSConfig = u.Query().Get("tls")
