@@ -48,7 +48,9 @@ func TestEventsOfADeadEndpointLong(t *testing.T) {
 }
 
 func deadEndpoint(t *testing.T, db string, many, told int, patience time.Duration) {
-	const few = 2000 // more than one endpoint may have in the hot set
+	// More than one endpoint may have in the hot set, and long enough for the process to
+	// come to what it needs while so much goes on.
+	few := max(2000, many/10)
 	p, args := onDatabase(t, db)
 	p.env = append(p.env, loopback)
 	s, app := relayed(t, p, newRelay(t, sink.Config{}), args...)
@@ -66,20 +68,25 @@ func deadEndpoint(t *testing.T, db string, many, told int, patience time.Duratio
 	e.healthy = e.add(e.hear)
 
 	e.replay(now.Add(-5*time.Hour), now.Add(-3*time.Hour))
-	e.awaitReplays(1, patience)
-	for range 5 { // as much work as follows, so that only the backlog differs
-		e.tell(told / 20)
+	began := time.Now()
+	for e.replays() < 1 && time.Since(began) < patience {
+		e.tell(told / 20) // while they are made
 	}
+	e.awaitReplays(1, patience)
 	e.tell(told)
 	before := s.peak(t)
 
-	began := time.Now()
+	began = time.Now()
 	e.replay(now.Add(-3*time.Hour), now.Add(-time.Hour))
+	var peaks []int64 // one for each fifteen seconds, in MiB
 	for e.replays() < 2 && time.Since(began) < patience {
-		e.tell(told / 20) // while they are made
+		e.tell(told / 20)
+		if time.Since(began) > time.Duration(len(peaks))*15*time.Second {
+			peaks = append(peaks, s.peak(t)>>20)
+		}
 	}
 	e.awaitReplays(2, patience)
-	t.Logf("%d events were made in %v", many, time.Since(began).Round(time.Second))
+	t.Logf("%d events were made in %v; meanwhile the process had at most %d MiB", many, time.Since(began).Round(time.Second), peaks)
 	e.tell(told)
 	e.judge(few + many)
 	after := s.peak(t)
