@@ -56,14 +56,17 @@ func (c *sourcesLsCmd) Run(e *env) error {
 
 func sourceNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Sources)) }
 
-// placeOf is where a DSN leads, without login and options.
+// placeOf is where a DSN leads, without login and options. One that is written so that a
+// part of its login may stand elsewhere (a password with a slash or a question mark) leads
+// nowhere.
 func placeOf(dsn string) string {
 	scheme, rest, _ := strings.Cut(dsn, ":")
 	if scheme == "sqlite" {
-		return strings.TrimPrefix(rest, "//")
+		path, _, _ := strings.Cut(rest, "?")
+		return strings.TrimPrefix(path, "//")
 	}
 	u, err := url.Parse(dsn)
-	if err != nil {
+	if err != nil || u.User == nil && strings.Contains(dsn, "@") {
 		return ""
 	}
 	return u.Host + u.Path

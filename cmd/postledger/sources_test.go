@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"database/sql"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -122,6 +123,21 @@ func TestSourcesThatCannotBeHad(t *testing.T) {
 		}
 	}
 	p.run(t, "sources", "check", "none").expect(t, 2, `there is no source "none"`)
+	// Whatever a DSN holds beside a place, and however it is written, is not shown.
+	secret := newPlace(t)
+	for i, dsn := range []string{
+		"sqlite:/srv/x.db?_key=topsecret", "sqlite:///srv/x.db?_key=topsecret", "postgres://reader:topsecret@db/shop?sslpassword=topsecret",
+		"postgres://reader:topsecret/9@db/shop", "postgres:/reader:topsecret@db/shop", "postgres://reader:9?topsecret@db/shop",
+		"mysql://reader:9/topsecret@db/shop", "mysql://reader:9?topsecret@db/shop", "mysql://reader:9#topsecret@db/shop", "mysql://db/shop?topsecret=1",
+	} {
+		secret.env = append(secret.env, fmt.Sprintf("POSTLEDGER_SOURCES__S%d__DSN=%s", i, dsn))
+	}
+	for _, args := range [][]string{{"sources", "ls"}, {"sources", "ls", "--json"}} {
+		r := secret.run(t, args...)
+		if out := r.stdout + r.stderr; !strings.Contains(out, "s0") || strings.Contains(out, "topsecret") || strings.Contains(out, "reader") {
+			t.Errorf("%v shows a secret, or nothing:\n%s", args, out)
+		}
+	}
 	p.run(t, "sources", "show", "none").expect(t, 2, `there is no source "none"`)
 	empty := newPlace(t)
 	empty.run(t, "sources", "ls", "--json").expect(t, 0, "[]")
