@@ -61,7 +61,9 @@ type binder struct {
 	checking bool
 	given    map[string]any
 	used     map[string]bool
-	faults   faults
+	// wrong parameters have a default that is none.
+	wrong  map[string]bool
+	faults faults
 
 	conditions, values int
 
@@ -71,7 +73,7 @@ type binder struct {
 }
 
 func newBinder(c *catalogue.Catalogue, params map[string]Param, zone, path string, now time.Time) *binder {
-	b := &binder{catalogue: c, params: params, now: now, used: map[string]bool{}, floors: map[*catalogue.Table]bound{}}
+	b := &binder{catalogue: c, params: params, now: now, used: map[string]bool{}, wrong: map[string]bool{}, floors: map[*catalogue.Table]bound{}}
 	switch zone {
 	case "":
 	case "Local":

@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -137,21 +138,34 @@ func (b *binder) checkParam(name string, p Param, path string) {
 		return
 	}
 	if p.Default != nil {
-		b.argumentOf(*p.Default, p, join(path, "default"), true)
+		b.wrong[name] = !b.argumentOf(*p.Default, p, join(path, "default"), true)
 	}
 }
 
-// argument is the value of a parameter: what was given, or its default.
+// argument is the value of a parameter: what was given, or its default. One that is
+// wrong is told of here, and is then no value at all: a list of none.
 func (b *binder) argument(name string, p Param, path string) (o Operand, known bool) {
 	given, found := b.given[name]
 	switch {
 	case found:
 		operand, err := operandOf(given)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNull):
+			b.faults.add(path, "parameter %s %v", name, err)
+		case err != nil:
 			b.faults.add(path, "parameter %s: %v", name, err)
-			return Operand{IsList: true}, true
+		default:
+			operand.One = operand.One.asKind(p.Kind)
+			for i := range operand.List {
+				operand.List[i] = operand.List[i].asKind(p.Kind)
+			}
+			if b.argumentOf(operand, p, join(path, "param")+" "+name, false) {
+				return operand, true
+			}
 		}
-		return operand, b.argumentOf(operand, p, join(path, "param")+" "+name, false)
+		return Operand{IsList: true}, true
+	case b.wrong[name]:
+		return Operand{}, false // told of where it is declared
 	case p.Default != nil:
 		return *p.Default, true
 	case b.checking:
@@ -161,12 +175,13 @@ func (b *binder) argument(name string, p Param, path string) (o Operand, known b
 	return Operand{IsList: true}, true
 }
 
-// argumentOf checks a value against the declaration. Relative times are for
-// whoever writes the lens, not for who calls it.
+// argumentOf checks a value against the declaration, and tells whether it is one.
+// Relative times are for whoever writes the lens, not for who calls it.
 func (b *binder) argumentOf(o Operand, p Param, path string, author bool) bool {
+	before := len(b.faults)
 	if o.IsList != p.List {
 		b.faults.add(path, "must be %s", map[bool]string{true: "a list", false: "one value"}[p.List])
-		return true
+		return false
 	}
 	list := o.List
 	if !o.IsList {
@@ -183,7 +198,7 @@ func (b *binder) argumentOf(o Operand, p Param, path string, author bool) bool {
 			b.typed(target{kind: p.Kind}, v.Literal, path)
 		}
 	}
-	return true
+	return len(b.faults) == before
 }
 
 // knowsGiven refuses values that no parameter asks for: a misspelt name must not

@@ -3,6 +3,7 @@ package lens
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/postledger/postledger/lens/catalogue"
 	"github.com/postledger/postledger/lens/source"
@@ -73,8 +74,13 @@ func (q *Query) keyed(key []any) (bound, error) {
 	all := make(boundAll, 0, len(key)+1)
 	for i, column := range q.key {
 		v, err := valueOf(key[i])
-		if err != nil || v.Param != "" {
+		v = v.asKind(column.Kind)
+		text, isText := v.Literal.(string)
+		switch {
+		case err != nil || v.Param != "":
 			return nil, &Fault{Path: fmt.Sprintf("key[%d]", i), Problem: "must be a value"}
+		case isText && column.Kind.Moment() && strings.HasPrefix(text, "now"):
+			return nil, &Fault{Path: fmt.Sprintf("key[%d]", i), Problem: "must be a time, not one relative to now"}
 		}
 		value := b.typed(target{kind: column.Kind, details: column.Details}, v.Literal, fmt.Sprintf("key[%d]", i))
 		all = append(all, boundCompare{column: column, op: Eq, values: []any{value}})

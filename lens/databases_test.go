@@ -210,6 +210,7 @@ func (s shopDatabase) testIncludes(t *testing.T) {
 			t.Errorf("includes %v: %v, %v", key, got, err)
 		}
 	}
+	s.testIncludesByOtherKeys(t)
 	for _, key := range [][]any{{}, {nil}, {"x"}, {"1 OR 1=1"}, {1, 2}, {true}, {1.5}} {
 		if got, err := q.Includes(t.Context(), s.source, key...); err == nil || got {
 			t.Errorf("includes %v: %v, %v", key, got, err)

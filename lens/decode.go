@@ -3,9 +3,7 @@ package lens
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -61,7 +59,7 @@ func decode(d catalogue.Dialect, c *catalogue.Column, raw any) (any, error) {
 	case catalogue.Date, catalogue.Time, catalogue.Timestamp, catalogue.TimestampTZ:
 		return decodeMoment(c, text), nil
 	case catalogue.JSON:
-		return decodeJSON(text), nil
+		return decodeJSON(d, text), nil
 	case catalogue.Array:
 		return decodeArray(c, text)
 	}
@@ -167,20 +165,6 @@ func decodeMoment(c *catalogue.Column, text string) any {
 		return t.Format(form)
 	}
 	return t
-}
-
-// decodeJSON keeps numbers as they are written. JSON's null is null.
-func decodeJSON(text string) any {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	var v any
-	if err := decoder.Decode(&v); err != nil {
-		return nil
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil
-	}
-	return v
 }
 
 // decodeArray reads the JSON that PostgreSQL made of an array. Arrays of several

@@ -15,8 +15,8 @@ func (mysqlDialect) placeholder(int) string { return "?" }
 // the binary ones trailing spaces.
 func binaryText(expr string) string { return "CAST(CONVERT(" + expr + " USING utf8mb4) AS BINARY)" }
 
-// operand: dates with a zero in them are values of no kind, and neither are times
-// that are no time of day.
+// operand: dates with a zero in them are values of no kind, and neither are days that no
+// month has (ALLOW_INVALID_DATES keeps a 31 February) and times that are no time of day.
 func (mysqlDialect) operand(c *catalogue.Column, ref string, _ bool) (expr, fits string) {
 	if c.Encoding != "" {
 		return ref, withinYears(c.Encoding, ref)
@@ -31,7 +31,7 @@ func (mysqlDialect) operand(c *catalogue.Column, ref string, _ bool) (expr, fits
 			return "(" + ref + " + 0)", "" // a year compares with 26 as with 2026
 		}
 	case catalogue.Date, catalogue.Timestamp, catalogue.TimestampTZ:
-		return ref, "MONTH(" + ref + ") > 0 AND DAYOFMONTH(" + ref + ") > 0 AND YEAR(" + ref + ") > 0"
+		return ref, "MONTH(" + ref + ") > 0 AND DAYOFMONTH(" + ref + ") BETWEEN 1 AND DAYOFMONTH(LAST_DAY(" + ref + ")) AND YEAR(" + ref + ") > 0"
 	case catalogue.Time:
 		return ref, ref + " >= TIME '00:00:00' AND " + ref + " < TIME '24:00:00'"
 	}
@@ -128,7 +128,9 @@ func (mysqlDialect) json(w *writer, _ *catalogue.Column, ref string, path []Step
 	case jsonText:
 		return when("= 'STRING'") + binaryText("JSON_UNQUOTE("+x()+")") + " END)"
 	case jsonNumber:
-		return when("IN ('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL')") + "CAST(JSON_UNQUOTE(" + x() + ") AS DOUBLE) END)"
+		// The cast makes the largest double of what is larger than any.
+		n := func() string { return "CAST(JSON_UNQUOTE(" + x() + ") AS DOUBLE)" }
+		return when("IN ('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL')") + "CASE WHEN ABS(" + n() + ") <= 1e308 THEN " + n() + " END END)"
 	case jsonBool:
 		return when("= 'BOOLEAN'") + "(JSON_UNQUOTE(" + x() + ") = 'true') END)"
 	}

@@ -51,7 +51,7 @@ func (sqliteDialect) operand(c *catalogue.Column, ref string, _ bool) (expr, fit
 	case catalogue.Date:
 		return "date(" + ref + ")", is("'text'") + " AND " + ref + " GLOB '" + sqliteDay + "' AND date(" + ref + ") >= '0001'"
 	case catalogue.Time:
-		return "strftime('%H:%M:%f', " + ref + ")", is("'text'") + " AND " + ref + " GLOB '" + sqliteHour + "'"
+		return "strftime('%H:%M:%f', " + ref + ")", is("'text'") + " AND " + ref + " GLOB '" + sqliteHour + "' AND substr(" + ref + ", 1, 2) < '24'"
 	case catalogue.Timestamp, catalogue.TimestampTZ:
 		expr := "strftime('%Y-%m-%d %H:%M:%f', " + ref + ")"
 		return expr, is("'text'") + " AND " + ref + " GLOB '" + sqliteDay + "' AND " + expr + " >= '0001'"
@@ -121,7 +121,8 @@ func (sqliteDialect) json(w *writer, _ *catalogue.Column, ref string, path []Ste
 	case jsonText:
 		return when("= 'text'") + x() + " END END) COLLATE BINARY"
 	case jsonNumber:
-		return when("IN ('integer', 'real')") + "CAST(" + x() + " AS REAL) END END)"
+		n := func() string { return "CAST(" + x() + " AS REAL)" }
+		return when("IN ('integer', 'real')") + "CASE WHEN abs(" + n() + ") <= 1e308 THEN " + n() + " END END END)"
 	case jsonBool:
 		return when("IN ('true', 'false')") + x() + " END END)"
 	}

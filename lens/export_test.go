@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/postledger/postledger/lens/catalogue"
+
 	"github.com/postledger/postledger/lens/source"
 )
 
@@ -44,4 +46,4 @@ func Rows(ctx context.Context, q *Query, s *source.Source) ([]Row, error) {
 func CountSQL(q *Query) (statement string, args []any) { return q.countSQL() }
 
 // DecodeJSON is how a row holds JSON.
-func DecodeJSON(text string) any { return decodeJSON(text) }
+func DecodeJSON(text string) any { return decodeJSON(catalogue.PostgreSQL, text) }

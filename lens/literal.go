@@ -40,6 +40,11 @@ func (b *binder) literal(c target, lit any) (value any, problem string) {
 		}
 	case json.Number:
 		return b.numberLiteral(c, string(lit))
+	case givenBytes:
+		if c.kind != catalogue.Bytes || c.json {
+			return nil, fmt.Sprintf("the field holds %s: bytes are none, give text", c.kind)
+		}
+		return []byte(lit), ""
 	}
 	return nil, c.misfit(lit)
 }

@@ -1,10 +1,39 @@
 package lens
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/postledger/postledger/lens/catalogue"
+)
 
 // Needs is a select of what [Query.Matches] asks of a row: every field and
-// relation of the where and of the scope's floors, each once.
-func (q *Query) Needs() []Item { return needsOf(q.where, nil) }
+// relation of the where and of the scope's floors, each once. Where it asks only whether
+// there is a row, its key stands for it, or the first field that can be read.
+func (q *Query) Needs() []Item { return filled(needsOf(q.where, nil), q.table) }
+
+// filled gives each select a field: one without any is refused.
+func filled(items []Item, t *catalogue.Table) []Item {
+	for _, item := range items {
+		if item.Relation != nil {
+			r, _ := t.Relation(item.Relation.Name)
+			item.Relation.Select = filled(item.Relation.Select, r.To)
+		}
+	}
+	if len(items) > 0 {
+		return items
+	}
+	var candidates []*catalogue.Column
+	for _, key := range t.Keys {
+		c, _ := t.Column(key[0])
+		candidates = append(candidates, c)
+	}
+	for _, c := range append(candidates, t.Columns()...) {
+		if !c.Hidden && c.Kind != catalogue.Unsupported {
+			return []Item{{Field: c.Name}}
+		}
+	}
+	return nil
+}
 
 func needsOf(c bound, items []Item) []Item {
 	switch c := c.(type) {

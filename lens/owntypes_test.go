@@ -54,10 +54,10 @@ var owns = map[catalogue.Dialect]own{
 	},
 	catalogue.MySQL: {
 		statements: []string{
-			`SET SESSION sql_mode = ''`,
+			`SET SESSION sql_mode = 'ALLOW_INVALID_DATES'`,
 			`CREATE TABLE misfits (id BIGINT PRIMARY KEY, d DATE, w DATETIME(6), i TIMESTAMP NULL, c TIME, z DATE NOT NULL)`,
 			`INSERT INTO misfits VALUES (1, '0000-00-00', '0000-00-00', '0000-00-00', '25:00:00', '0000-00-00'),
-				(2, '2026-00-10', '2026-10-00', NULL, '-01:00:00', '2026-00-00'), (3, NULL, NULL, NULL, '838:59:59', '0000-00-00')`,
+				(2, '2026-00-10', '2026-10-00', NULL, '-01:00:00', '2026-00-00'), (3, '2026-02-31', '2025-02-29 10:00:00', NULL, '838:59:59', '2026-11-31')`,
 			`CREATE TABLE own (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, plan ENUM('free', 'pro', 'it''s'), big BIGINT UNSIGNED, made YEAR, bit1 BIT(1),
 				several SET('a', 'b'), area POINT, tiny TINYINT, latin VARCHAR(10) CHARACTER SET latin1)`,
 			`CREATE TABLE loose (code VARCHAR(10) NOT NULL, note VARCHAR(10), UNIQUE KEY start (code(3)), UNIQUE KEY maybe (note))`,
@@ -81,7 +81,7 @@ var owns = map[catalogue.Dialect]own{
 			`CREATE TABLE misfits (id INTEGER PRIMARY KEY, b BOOLEAN, n INTEGER, m DECIMAL(10,2), f REAL, s TEXT, x BLOB, d DATE, i DATETIME, c TIME, u UUID, j JSON)`,
 			`INSERT INTO misfits VALUES (1, 'yes', 'abc', 'abc', 'abc', x'00', 'abc', 'abc', 'abc', 'abc', 'abc', 'abc'),
 				(2, 0.5, 1.5, x'00', x'00', x'61', 5, 2460000.5, 1700000000, 5, 5, '{a'),
-				(3, x'00', x'00', 'NaN', 9e999, NULL, NULL, 'now', 'now', 'noon', 'ffffffff-ffff-ffff-ffff-fffffffffffg', x'00')`,
+				(3, x'00', x'00', 'NaN', 9e999, NULL, NULL, 'now', 'now', '24:00:00', 'ffffffff-ffff-ffff-ffff-fffffffffffg', x'00')`,
 			`CREATE TABLE own (id INTEGER PRIMARY KEY, at DATETIME, odd STRING, flag BOOLEAN, u UUID, name TEXT, blob_json JSONB)`,
 			`INSERT INTO own VALUES (1, '2026-11-30T10:00:00Z', 'x', 1, 'FFFFFFFF-0000-0000-0000-000000000000', 'É', jsonb('{"a": 1}')),
 				(2, '2026-11-30 12:00:00+02:00', 'x', 0, NULL, 'é', NULL), (3, NULL, NULL, NULL, NULL, NULL, NULL),

@@ -1,19 +1,21 @@
 package lens
 
 import (
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strconv"
 	"time"
+
+	"github.com/postledger/postledger/lens/catalogue"
 )
 
 // Value is a literal or the name of a parameter.
 type Value struct {
-	// Literal is a string, a bool or a json.Number; what it means is decided by
-	// the field it is compared with.
+	// Literal is a string, a bool or a json.Number, or bytes that were given as such; what
+	// it means is decided by the field it is compared with.
 	Literal any
 	Param   string
 }
@@ -24,6 +26,20 @@ type Operand struct {
 	List   []Value
 	IsList bool
 }
+
+// givenBytes are bytes of Go's own. JSON writes them as base64, as lenses do.
+type givenBytes []byte
+
+// asKind takes bytes for text where a kind is not bytes: MySQL's driver gives them for
+// everything. As base64 they would be another text, and found nowhere.
+func (v Value) asKind(kind catalogue.Kind) Value {
+	if b, isBytes := v.Literal.(givenBytes); isBytes && kind != catalogue.Bytes {
+		v.Literal = string(b)
+	}
+	return v
+}
+
+var errNull = errors.New("is null, which is no value: isNull tests for it")
 
 // operandOf takes a Go value as a literal: strings, booleans, numbers, times,
 // bytes, [Value], and slices of these.
@@ -49,8 +65,10 @@ func valueOf(v any) (Value, error) {
 		return v, nil
 	case string, bool, json.Number:
 		return Value{Literal: v}, nil
+	case nil:
+		return Value{}, errNull
 	case []byte:
-		return Value{Literal: base64.StdEncoding.EncodeToString(v)}, nil
+		return Value{Literal: givenBytes(v)}, nil
 	case time.Time:
 		return Value{Literal: v.Format(time.RFC3339Nano)}, nil
 	case fmt.Stringer: // uuids, decimals
