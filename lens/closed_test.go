@@ -191,7 +191,7 @@ func TestParametersFailClosed(t *testing.T) {
 		"a fraction":    {func(p map[string]any) { p["age"] = 1.5 }, "no whole number"},
 		"a list":        {func(p map[string]any) { p["age"] = []int{1} }, "must be one value"},
 		"no list":       {func(p map[string]any) { p["ids"] = 1 }, "must be a list"},
-		"nil in a list": {func(p map[string]any) { p["ids"] = []any{1, nil} }, "parameter ids: [1]: is null, which is no value"},
+		"nil in a list": {func(p map[string]any) { p["ids"] = []any{1, nil} }, "parameter ids [1]: is null, which is no value"},
 		"misspelt":      {func(p map[string]any) { p["sinse"] = "2026-01-01T00:00:00Z" }, "params.sinse: no such parameter"},
 		"relative":      {func(p map[string]any) { p["since"] = "now-9y" }, "must be a time, not one relative to now"},
 		"a struct":      {func(p map[string]any) { p["age"] = struct{}{} }, "cannot be compared"},
