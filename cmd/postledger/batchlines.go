@@ -144,16 +144,32 @@ func (r *lines) inLines(err error) error {
 }
 
 // lineMessage is a message as a line has it: an attachment names a file, or
-// has its content in base64.
+// has its content in base64. What must not be empty where it is given would not be in
+// the request, as if it had been left out: an empty profile would be the default one.
 type lineMessage struct {
 	client.Message
 	Attachments []lineAttachment `json:"attachments"`
+	Profile     *string          `json:"profile"`
+	Key         *string          `json:"idempotency_key"`
 }
 
 type lineAttachment struct {
 	client.Attachment
 	Path    string  `json:"path"`
 	Content *[]byte `json:"content"`
+	SHA256  *string `json:"sha256"`
+}
+
+// given sets a text that a line gives, unless it is empty.
+func given(field string, text, to *string) error {
+	if text == nil {
+		return nil
+	}
+	if *text == "" {
+		return fmt.Errorf("%s: is empty; leave it out, or give a value", field)
+	}
+	*to = *text
+	return nil
 }
 
 func (r *lines) message(line []byte) (*client.Message, error) {
@@ -167,8 +183,14 @@ func (r *lines) message(line []byte) (*client.Message, error) {
 		return nil, errors.New("has something after the message")
 	}
 	m := in.Message
+	if err := errors.Join(given("profile", in.Profile, &m.Profile), given("idempotency_key", in.Key, &m.Key)); err != nil {
+		return nil, err
+	}
 	for i, a := range in.Attachments {
 		file := a.Attachment
+		if err := given(fmt.Sprintf("attachments[%d].sha256", i), a.SHA256, &file.SHA256); err != nil {
+			return nil, err
+		}
 		switch {
 		case (a.Path != "") == (a.Content != nil):
 			return nil, fmt.Errorf("attachments[%d]: needs either path or content", i)

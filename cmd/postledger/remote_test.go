@@ -121,6 +121,12 @@ func TestRemoteCommands(t *testing.T) {
 		onServer(t, app, "batch", bad, "--skip-refused").expect(t, 1, "1 accepted", "1 refused", "line 2: to[0].address")
 		onServer(t, app, "batch", writeFile(t, "x", `{"too":1}`, 0o600)).expect(t, 1, "line 1", "too")
 		onServer(t, app, "batch", writeFile(t, "x", `{} {}`, 0o600)).expect(t, 1, "line 1", "something after")
+		for field, more := range map[string]string{
+			"profile": `,"profile":""`, "idempotency_key": `,"idempotency_key":""`, "attachments[0].sha256": `,"attachments":[{"name":"b","content":"eA==","sha256":""}]`,
+		} {
+			empty := writeFile(t, "empty.ndjson", `{"to":[{"address":"e@example.com"}],"subject":"n","text":"t"`+more+`}`, 0o600)
+			onServer(t, app, "batch", empty).expect(t, 1, "0 accepted", "line 1: "+field+": is empty")
+		}
 		mixed := writeFile(t, "mixed.ndjson", "\ufeff\n\ufeffx\n\n"+`{"to":[{"address":"x@example.com"}],"subject":"m","text":"t"}`+"\nno json\n"+
 			`{"to":[{"address":"nonsense"}],"subject":"m","text":"t"}`+"\n{\"subject\":\""+strings.Repeat("x", 32<<20)+"\"}\n"+
 			`{"to":[{"address":"y@example.com"}],"subject":"m","text":"t"}`, 0o600)
