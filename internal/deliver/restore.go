@@ -23,10 +23,10 @@ import (
 // It returns the journals that have told all they know. They stay until this
 // process has a journal with a heartbeat of its own: were it to fail in between
 // and the ledger to be put back then, nothing else would tell.
-func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told []string, err error) {
+func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told, ended []string, err error) {
 	entries, err := journal.List(w.c.JournalDir, state.LedgerID)
 	if err != nil {
-		return nil, fmt.Errorf("list journals: %w", err)
+		return nil, nil, fmt.Errorf("list journals: %w", err)
 	}
 	older := false
 	var proof []ledger.Worker
@@ -37,7 +37,7 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told []strin
 		}
 		row, known, err := w.c.Ledger.WorkerByID(ctx, e.Worker)
 		if err != nil {
-			return nil, fmt.Errorf("look up journal's worker: %w", err)
+			return nil, nil, fmt.Errorf("look up journal's worker: %w", err)
 		}
 		switch {
 		case !known && e.Header.Beat == 0:
@@ -52,24 +52,24 @@ func (w *Worker) checkAge(ctx context.Context, state ledger.State) (told []strin
 				ID: e.Worker, Host: w.c.Host, BootID: e.Header.Boot.String(), Counts: journalCounts(e),
 			})
 		case !row.EndedAt.IsZero():
-			told = append(told, e.Path)
+			told, ended = append(told, e.Path), append(ended, e.Path)
 		}
 	}
 	moment := state.RestoredAt
 	if older || state.Restoring && moment.IsZero() {
 		if moment, err = w.c.Ledger.BeginRestore(ctx, time.Time{}, proof); err != nil {
-			return nil, fmt.Errorf("mark restored: %w", err)
+			return nil, nil, fmt.Errorf("mark restored: %w", err)
 		}
 	}
 	if older || state.Restoring {
 		n, err := markRestored(ctx, w.c.Ledger, moment, w.c.Kill)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		w.c.Log.Warn("the ledger was restored: what was open is unconfirmed until an operator decides",
 			slog.Int("deliveries", n), slog.Time("accepted_until", moment))
 	}
-	return told, nil
+	return told, ended, nil
 }
 
 // journalCounts are what a journal knows was committed.

@@ -81,7 +81,7 @@ func (w *Worker) sweep(ctx context.Context) (failed error) {
 			return ids, err
 		}, ledger.Settlement{
 			Mover: postledger.MoverOperator, To: postledger.StatusQueued, Reason: postledger.ReasonResend,
-			Event: &ledger.Event{Kind: "resend", Actor: "policy"}, OwnEnvelope: true,
+			Event: &ledger.Event{Kind: ledger.EventResend, Actor: ledger.ActorPolicy}, OwnEnvelope: true,
 		})
 	}
 	return failed

@@ -102,7 +102,7 @@ func (w *Worker) Start(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	w.ledgerID = state.LedgerID
-	told, err := w.checkAge(ctx, state)
+	told, ended, err := w.checkAge(ctx, state)
 	if err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
@@ -123,6 +123,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	w.life.counts = ledger.Counts{Beats: 1}
 	w.life.ok(began)
 	err = w.journal.SetBeat(1)
+	if err == nil {
+		err = w.answeredLate(ctx, ended)
+	}
 	if err == nil {
 		err = discardTold(told)
 	}

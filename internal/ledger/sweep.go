@@ -52,10 +52,25 @@ func (l *Ledger) idList(ctx context.Context, t *tx, what, query string, args ...
 }
 
 // ResendDue lists a profile's unconfirmed deliveries that its policy may send
-// again, in id order after a cursor: not those that nobody asked for any more,
-// and not those of a restored ledger, which wait for an operator.
+// again, in id order after a cursor: not those that nobody asked for any more or whose
+// deadline has passed, not those of a restored ledger, which wait for an operator, and none
+// that it has sent again before: a hop that fails at one message after its final dot would
+// get it, and its recipient perhaps a copy, for ever.
 func (l *Ledger) ResendDue(ctx context.Context, profile, after postledger.ID, limit int) ([]postledger.ID, error) {
-	return l.idList(ctx, l.read(), "list deliveries to resend", `SELECT id FROM deliveries
-		WHERE resolve_by IS NOT NULL AND id > ? AND profile_id = ? AND reason <> ? AND cancel_requested_at IS NULL
-		ORDER BY id LIMIT ?`, after[:], profile, string(postledger.ReasonRestored), limit)
+	t := l.read()
+	now, err := t.nowMicros(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.idList(ctx, t, "list deliveries to resend", `SELECT d.id FROM deliveries d
+		WHERE d.resolve_by IS NOT NULL AND d.id > ? AND d.profile_id = ? AND d.reason <> ? AND d.cancel_requested_at IS NULL
+			AND (d.expires_at IS NULL OR d.expires_at > ?)
+			AND NOT EXISTS (SELECT 1 FROM delivery_events e WHERE e.delivery_id = d.id AND e.kind = ? AND e.actor = ?)
+		ORDER BY d.id LIMIT ?`, after[:], profile, string(postledger.ReasonRestored), now, EventResend, ActorPolicy, limit)
 }
+
+// What the policy's resend leaves in delivery_events, by which ResendDue knows it.
+const (
+	EventResend = "resend"
+	ActorPolicy = "policy"
+)

@@ -22,3 +22,9 @@ func (l *Ledger) Panics(ctx context.Context, name string) error {
 		panic(name)
 	})
 }
+
+// Shows is a setting of the connections that write.
+func (l *Ledger) Shows(ctx context.Context, setting string) (value string, err error) {
+	err = l.db.QueryRowContext(ctx, `SHOW `+setting).Scan(&value)
+	return value, err
+}

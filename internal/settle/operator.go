@@ -94,7 +94,7 @@ func (o *Operator) ResolveSent(ctx context.Context, f ledger.Filter, actor strin
 func (o *Operator) Resend(ctx context.Context, f ledger.Filter, actor string) (Decided, error) {
 	return o.resolve(ctx, f, ledger.Settlement{
 		Mover: postledger.MoverOperator, To: postledger.StatusQueued, Reason: postledger.ReasonResend,
-		Event: &ledger.Event{Kind: "resend", Actor: actor}, OwnEnvelope: true,
+		Event: &ledger.Event{Kind: ledger.EventResend, Actor: actor}, OwnEnvelope: true,
 	})
 }
 

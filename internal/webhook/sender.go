@@ -221,7 +221,8 @@ const forbidden = "webhooks do not go there: the host has an address that is not
 
 // retryAfter reads both forms of RFC 9110 §10.2.3; 0 when it says nothing.
 func retryAfter(text string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(text); err == nil {
+	seconds, err := strconv.Atoi(text)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // beyond its range it is the largest or smallest
 		if seconds <= 0 {
 			return 0
 		}

@@ -87,6 +87,7 @@ func TestVerdicts(t *testing.T) {
 		"/429?after=7":                          {Verdict: webhook.VerdictThrottled, RetryAfter: 7 * time.Second},
 		"/503?after=-1":                         {Verdict: webhook.VerdictThrottled},
 		"/503?after=1e9":                        {Verdict: webhook.VerdictThrottled},
+		"/503?after=" + strings.Repeat("9", 30): {Verdict: webhook.VerdictThrottled, RetryAfter: webhook.RetryAfterMax},
 		"/502?after=" + strings.Repeat("9", 18): {Verdict: webhook.VerdictThrottled, RetryAfter: webhook.RetryAfterMax},
 		"/504":                                  {Verdict: webhook.VerdictThrottled},
 		"/500":                                  {Verdict: webhook.VerdictRefused},
