@@ -108,7 +108,7 @@ func document(c *catalogue.Column, ref string) string {
 	text := ref + "::text"
 	const exponent = `[eE][-+]?[0-9]{5}`
 	escapes := `regexp_replace(regexp_replace(` + text + `, '\\\\', ' ', 'g'), '\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}', ' ', 'g')`
-	numbers := `regexp_replace(` + text + `, '"(\\.|[^"\\])*"', ' ', 'g')`
+	numbers := `regexp_replace(` + text + `, '\u0022(\\.|[^\u0022\\])*\u0022', ' ', 'g')`
 	return `(CASE WHEN ` + text + ` !~ '\\u|` + exponent + `' OR ` + escapes + ` !~ '\\u(0000|[dD][89a-fA-F])' AND ` +
 		numbers + ` !~ '` + exponent + `' THEN ` + ref + ` END)`
 }

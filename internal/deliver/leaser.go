@@ -290,7 +290,8 @@ func (w *Worker) enqueue(all []*envelope) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range all {
-		if e.lineup == nil || e.message == nil {
+		// The profile may have gone down, or been paused, while these were leased and read.
+		if e.lineup == nil || e.message == nil || !e.lineup.open() {
 			w.senders.Go(func() { w.giveBack(e, postledger.ReasonReturned) })
 			continue
 		}

@@ -64,10 +64,15 @@ type envelope struct {
 	era int64
 }
 
+// open says that the profile's deliveries may be sent now.
+func (l *lineup) open() bool {
+	return !l.stopped && l.profile.PausedAt.IsZero() && l.profile.RemovedAt.IsZero() && l.health.State() == health.Up
+}
+
 // room is how many deliveries more may be asked for in a lane: each may be an
 // envelope. ahead says whether more than the connections need may be.
 func (l *lineup) room(ln lane, now time.Time, ahead bool) int {
-	if l.stopped || !l.profile.PausedAt.IsZero() || !l.profile.RemovedAt.IsZero() || l.health.State() != health.Up {
+	if !l.open() {
 		return 0
 	}
 	n := l.tempo[ln].depth(now, l.may(ln), ahead) - l.leased[ln]
