@@ -134,6 +134,12 @@ var identifier = regexp.MustCompile("\"((?:[^\"]|\"\")*)\"|`((?:[^`]|``)*)`|'((?
 // whole are the only constants in quotes that the compilers write.
 var whole = regexp.MustCompile(`^([a-zA-Z]|0001.*|9999.*|\[0-9\].*|%[A-Z].*|00:00:00|24:00:00|string|number|boolean|null|true|\{\}|!|text|integer|real|blob|false|C|STRING|BOOLEAN|NULL|ARRAY|INTEGER|UNSIGNED INTEGER|DOUBLE|DECIMAL)$`)
 
+// patterns are those by which JSON that PostgreSQL cannot look into is known.
+var patterns = map[string]bool{
+	`\\u|[eE][-+]?[0-9]{5}`: true, `\\\\`: true, ` `: true, `\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`: true,
+	`\\u(0000|[dD][89a-fA-F])`: true, `\u0022(\\.|[^\u0022\\])*\u0022`: true, `[eE][-+]?[0-9]{5}`: true,
+}
+
 // FuzzParse feeds text to both parsers. What they accept is written and read
 // again as the same lens; what passes the check becomes SQL whose quoted parts
 // are names of the catalogue or words of the compiler.
@@ -171,7 +177,7 @@ func FuzzParse(f *testing.F) {
 				}
 				statement, _ := lens.CountSQL(q)
 				for _, part := range identifier.FindAllStringSubmatch(statement, -1) {
-					if word := part[1] + part[2] + part[3]; !names[word] && !whole.MatchString(word) {
+					if word := part[1] + part[2] + part[3]; !names[word] && !whole.MatchString(word) && !patterns[word] {
 						t.Fatalf("%q in %s", word, statement)
 					}
 				}
