@@ -130,7 +130,8 @@ func (o *openSource) renew(ctx context.Context, c *config.Config, name string, f
 		return fmt.Errorf("source %s: %w", name, err)
 	}
 	o.read, o.at = read, time.Now()
-	return o.closeRetired(c)
+	o.closeRetired(c)
+	return nil
 }
 
 // open opens what the DSN leads to, and retires what it led to before.
@@ -146,21 +147,20 @@ func (o *openSource) open(ctx context.Context, c *config.Config, name, dsn strin
 		o.retired = append(o.retired, retiredSource{o.source, time.Now()})
 	}
 	o.dsn, o.source, o.read, o.at = dsn, opened, read, time.Now()
-	return o.closeRetired(c)
+	o.closeRetired(c)
+	return nil
 }
 
 // closeRetired closes what nobody can be reading from any more: no count is longer than
 // count_timeout.
-func (o *openSource) closeRetired(c *config.Config) error {
-	var errs []error
+func (o *openSource) closeRetired(c *config.Config) {
 	o.retired = slices.DeleteFunc(o.retired, func(r retiredSource) bool {
 		over := time.Since(r.at) > c.Audiences.CountTimeout
 		if over {
-			errs = append(errs, r.source.Close())
+			_ = r.source.Close() // that says nothing about the source in use
 		}
 		return over
 	})
-	return errors.Join(errs...)
 }
 
 // fits holds every floor against a catalogue: a floor on a table that was renamed

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/postledger/postledger/internal/ledger"
+	"github.com/postledger/postledger/internal/ledger/ledgertest"
 	"github.com/postledger/postledger/internal/testserver"
 	"github.com/postledger/postledger/jobs"
 	"github.com/postledger/postledger/jobs/outboxtest"
@@ -288,7 +289,7 @@ func TestJobsOfATransactionAreHeardOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, _ := open(t)
-			queue := &placing{epoch: "life"}
+			queue := &ledgertest.HeardQueue{Epoch: "life"}
 			l.SetJobQueue(queue)
 			known := []ledger.JobRow{{ID: l.NewID(), Handler: "h"}}
 			later := ledger.JobRow{ID: l.NewID(), Handler: "h", RunAt: time.Now().Add(time.Hour)}
@@ -304,14 +305,14 @@ func TestJobsOfATransactionAreHeardOf(t *testing.T) {
 				{"a job that is there", known, nil, 0},
 				{"one that is there, one of now and one for later", append(known, ledger.JobRow{ID: l.NewID(), Handler: "h", Slow: true}, later), nil, 2},
 			} {
-				queue.wrote = nil
+				queue.Written = nil
 				if err := l.WriteJobs(t.Context(), c.rows, c.fail); !errors.Is(err, c.fail) {
 					t.Fatal(err)
 				}
-				if len(queue.wrote) != c.want {
-					t.Errorf("%s: the queue heard of %+v", c.name, queue.wrote)
+				if len(queue.Written) != c.want {
+					t.Errorf("%s: the queue heard of %+v", c.name, queue.Written)
 				}
-				for _, r := range queue.wrote {
+				for _, r := range queue.Written {
 					row, err := outboxOf(t, l).Get(t.Context(), jobs.ID(r.ID))
 					if err != nil || row.Epoch != r.Epoch || !row.EnqueuedAt.Equal(r.EnqueuedAt) || row.EnqueuedAt.IsZero() {
 						t.Errorf("%s: the queue heard of %+v, and the row is %+v (%v)", c.name, r, row, err)
@@ -321,26 +322,12 @@ func TestJobsOfATransactionAreHeardOf(t *testing.T) {
 					}
 				}
 			}
-			if queue.unsure != nil {
-				t.Errorf("the queue is not sure of %+v", queue.unsure)
+			if queue.Doubtful != nil {
+				t.Errorf("the queue is not sure of %+v", queue.Doubtful)
 			}
 		})
 	}
 }
-
-// placing has each job admitted, and keeps what it is told.
-type placing struct {
-	epoch         string
-	wrote, unsure []ledger.JobRow
-}
-
-func (q *placing) Place(rows []ledger.JobRow) {
-	for i := range rows {
-		rows[i].Epoch = q.epoch
-	}
-}
-func (q *placing) Wrote(rows []ledger.JobRow)  { q.wrote = append(q.wrote, rows...) }
-func (q *placing) Unsure(rows []ledger.JobRow) { q.unsure = append(q.unsure, rows...) }
 
 // The tables are not dropped while jobs are in them.
 func TestMigrateDownKeepsJobs(t *testing.T) {

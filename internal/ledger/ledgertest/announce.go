@@ -33,19 +33,25 @@ func (a *listener) JobsOf(moves []ledger.Move) []ledger.JobRow {
 	return rows
 }
 
-// heardQueue keeps what a job queue is told.
-type heardQueue struct {
-	epoch         string
-	wrote, unsure []ledger.JobRow
+// HeardQueue is a job queue that has each job admitted under its epoch, if it has one,
+// and keeps what it is told.
+type HeardQueue struct {
+	Epoch             string
+	Written, Doubtful []ledger.JobRow
 }
 
-func (q *heardQueue) Place(rows []ledger.JobRow) {
+// Place implements ledger.JobQueue, as all of these do.
+func (q *HeardQueue) Place(rows []ledger.JobRow) {
 	for i := range rows {
-		rows[i].Epoch = q.epoch
+		rows[i].Epoch = q.Epoch
 	}
 }
-func (q *heardQueue) Wrote(rows []ledger.JobRow)  { q.wrote = append(q.wrote, rows...) }
-func (q *heardQueue) Unsure(rows []ledger.JobRow) { q.unsure = append(q.unsure, rows...) }
+
+// Wrote keeps what was written.
+func (q *HeardQueue) Wrote(rows []ledger.JobRow) { q.Written = append(q.Written, rows...) }
+
+// Unsure keeps what may have been.
+func (q *HeardQueue) Unsure(rows []ledger.JobRow) { q.Doubtful = append(q.Doubtful, rows...) }
 
 // Announce: whoever listens is told of each settlement, whichever way it is written,
 // in its transaction, once. jobsOf reads the ledger's jobs in their order.
@@ -187,19 +193,19 @@ func Announce(t *testing.T, open Opener, jobsOf func(*testing.T, *ledger.Ledger)
 		w, _ := listening(t)
 		id := w.Send([]string{"a@x.example"})[0]
 		w.LeaseN(1)
-		queue := &heardQueue{}
+		queue := &HeardQueue{}
 		w.SetJobQueue(queue)
 		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusSent})
 		w.MustSettle(ledger.Settlement{ID: id, App: w.App.ID, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusSent})
 		w.MustSettle(ledger.Settlement{ID: id, Fence: 99, Mover: postledger.MoverWorker, To: postledger.StatusFailed})
 		expect(w, "refused")
-		if queue.wrote != nil || queue.unsure != nil {
-			t.Errorf("the queue heard of %+v and perhaps of %+v, and nothing was written", queue.wrote, queue.unsure)
+		if queue.Written != nil || queue.Doubtful != nil {
+			t.Errorf("the queue heard of %+v and perhaps of %+v, and nothing was written", queue.Written, queue.Doubtful)
 		}
 		l := w.Row(id)
 		w.MustSettle(ledger.Settlement{ID: id, App: w.App.ID, Fence: l.Fence, Mover: postledger.MoverWorker, To: postledger.StatusSent})
-		if len(queue.wrote) != 1 || queue.unsure != nil {
-			t.Errorf("the queue heard of %+v and perhaps of %+v", queue.wrote, queue.unsure)
+		if len(queue.Written) != 1 || queue.Doubtful != nil {
+			t.Errorf("the queue heard of %+v and perhaps of %+v", queue.Written, queue.Doubtful)
 		}
 	})
 }
