@@ -48,3 +48,32 @@ func TestWhatCannotBeReadIsLeasedAgainLater(t *testing.T) {
 	}
 	r.eachOnce(1)
 }
+
+// unending is a ledger that cannot be reached when the worker's row is to end.
+type unending struct {
+	*ledger.Ledger
+	refusals int
+}
+
+func (u *unending) EndWorker(ctx context.Context, worker postledger.ID) error {
+	if u.refusals > 0 {
+		u.refusals--
+		return errors.New("the database could not be connected to a moment ago")
+	}
+	return u.Ledger.EndWorker(ctx, worker)
+}
+
+// A ledger that is unreachable for a moment when a worker stops costs the stop
+// that moment: it ends without an error, and nobody has to find it lost.
+func TestAStopOutlastsALedgerThatIsAwayForAMoment(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(t *testing.T) *ledger.Ledger { return openLedger(t, postgres(t)) }, transporttest.HopConfig{}, nil)
+	r.tune = func(c *deliver.Config) { c.Ledger = &unending{Ledger: r.Ledger, refusals: 3} }
+	ids := r.Send([]string{"a@x.example"})
+	w := r.start()
+	r.settled(ids...)
+	must(t, w.Stop(t.Context()))
+	if v, ok, err := r.WorkerByID(t.Context(), w.ID()); err != nil || !ok || v.EndedAt.IsZero() {
+		t.Errorf("its row: %+v %v %v", v, ok, err)
+	}
+}

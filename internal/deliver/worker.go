@@ -263,11 +263,31 @@ func (w *Worker) stop(ctx context.Context) error {
 	w.endWork()
 	w.beats.Wait()
 	if errors.Join(errs...) == nil {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushBound)
-		errs = append(errs, w.c.Ledger.EndWorker(end, w.id))
-		cancel()
+		errs = append(errs, w.endRow(context.WithoutCancel(ctx)))
 	}
 	return errors.Join(append(errs, w.closeHops(), w.journal.Close())...)
+}
+
+// endRow marks the worker as ended, and tries again while the ledger does not
+// answer: one that was unreachable for a moment, as it is to a process that was
+// stopped and goes on, is no reason to end with an error and to be found lost
+// later.
+func (w *Worker) endRow(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, endBound)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		try, done := context.WithTimeout(ctx, w.c.Timeout)
+		err := w.c.Ledger.EndWorker(try, w.id)
+		done()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
 }
 
 func (w *Worker) closeHops() error {
@@ -291,6 +311,9 @@ const (
 	// answers to final dots: each one that arrives is one unconfirmed less.
 	afterDotGrace = 2 * time.Second
 	flushBound    = 15 * time.Second
+	// endBound is how long a stop that has settled everything tries to say so in
+	// its row. Nothing is lost by a row that is left: the others find it lost.
+	endBound = 10 * time.Second
 )
 
 func bootID() (string, error) {
