@@ -39,7 +39,7 @@ type Ledger interface {
 	WorkerByID(ctx context.Context, id postledger.ID) (ledger.Worker, bool, error)
 	PastDeadline(ctx context.Context, limit int) ([]postledger.ID, error)
 	WaitingUnder(ctx context.Context, profile, app postledger.ID, limit int) ([]postledger.ID, error)
-	ResendDue(ctx context.Context, profile, after postledger.ID, limit int) ([]postledger.ID, error)
+	ResendDue(ctx context.Context, profile postledger.ID, after ledger.Mark, most int) (ledger.Selection, error)
 }
 
 // Pair is an app and a profile.

@@ -8,32 +8,43 @@ import (
 	"github.com/postledger/postledger/internal/ledger"
 )
 
-// sweepPage bounds one transaction of a sweep.
-const sweepPage = 1000
+const (
+	// sweepPage bounds one transaction of a sweep.
+	sweepPage = 1000
+	// resendSteps bounds what a sweep looks at for one profile that sends again, of
+	// sweepPage each: what was sent again in vain stays unconfirmed, and of much of it
+	// each sweep looks at a part.
+	resendSteps = 10
+)
 
 // sweep settles what waits and must not be sent any more, and sends again what
 // a profile's policy says so about. It ends at the first error, which it returns.
 func (w *Worker) sweep(ctx context.Context) (failed error) {
+	// page settles what it is given ids of, and says whether there may be more.
+	page := func(what string, ids func() ([]postledger.ID, error), s ledger.Settlement) (more bool) {
+		if ctx.Err() != nil || failed != nil {
+			return false
+		}
+		list, err := ids()
+		if err == nil && len(list) > 0 {
+			ss := make([]ledger.Settlement, len(list))
+			for i, id := range list {
+				ss[i] = s
+				ss[i].ID, ss[i].Fence = id, ledger.AnyFence
+			}
+			var out []ledger.Settled
+			if out, err = w.c.Ledger.Settle(ctx, ss); err == nil {
+				w.report(out)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			w.c.Log.Error(what, slog.Any("error", err))
+		}
+		failed = err
+		return err == nil && len(list) == sweepPage
+	}
 	list := func(what string, ids func() ([]postledger.ID, error), s ledger.Settlement) {
-		for ctx.Err() == nil && failed == nil {
-			page, err := ids()
-			if err == nil && len(page) > 0 {
-				ss := make([]ledger.Settlement, len(page))
-				for i, id := range page {
-					ss[i] = s
-					ss[i].ID, ss[i].Fence = id, ledger.AnyFence
-				}
-				var out []ledger.Settled
-				if out, err = w.c.Ledger.Settle(ctx, ss); err == nil {
-					w.report(out)
-				}
-			}
-			if err != nil && ctx.Err() == nil {
-				w.c.Log.Error(what, slog.Any("error", err))
-			}
-			if failed = err; err != nil || len(page) < sweepPage {
-				return
-			}
+		for page(what, ids, s) {
 		}
 	}
 	list("expire deliveries", func() ([]postledger.ID, error) {
@@ -72,17 +83,21 @@ func (w *Worker) sweep(ctx context.Context) (failed error) {
 		})
 	}
 	for _, id := range resend {
-		var after postledger.ID
-		list("send unconfirmed deliveries again", func() ([]postledger.ID, error) {
-			ids, err := w.c.Ledger.ResendDue(ctx, id, after, sweepPage)
-			if len(ids) > 0 {
-				after = ids[len(ids)-1]
+		for steps := resendSteps; steps > 0; steps-- {
+			step := ledger.Selection{Done: true}
+			page("send unconfirmed deliveries again", func() (_ []postledger.ID, err error) {
+				step, err = w.c.Ledger.ResendDue(ctx, id, w.resends[id], sweepPage)
+				return step.IDs, err
+			}, ledger.Settlement{
+				Mover: postledger.MoverOperator, To: postledger.StatusQueued, Reason: postledger.ReasonResend,
+				Event: &ledger.Event{Kind: ledger.EventResend, Actor: ledger.ActorPolicy}, OwnEnvelope: true,
+			})
+			w.resends[id] = step.Next
+			if step.Done || failed != nil {
+				delete(w.resends, id)
+				break
 			}
-			return ids, err
-		}, ledger.Settlement{
-			Mover: postledger.MoverOperator, To: postledger.StatusQueued, Reason: postledger.ReasonResend,
-			Event: &ledger.Event{Kind: ledger.EventResend, Actor: ledger.ActorPolicy}, OwnEnvelope: true,
-		})
+		}
 	}
 	return failed
 }

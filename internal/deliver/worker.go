@@ -69,6 +69,9 @@ type Worker struct {
 	// doubtful is until when a lease that got no answer may still turn up;
 	// the leaser's alone.
 	doubtful time.Time
+	// resends is where the next sweep goes on looking for what a profile's policy
+	// sends again; the sweep's alone.
+	resends map[postledger.ID]ledger.Mark
 }
 
 // New makes a worker that does nothing yet.
@@ -78,7 +81,7 @@ func New(c Config) (*Worker, error) {
 		c: c, shelf: newShelf(&c), memory: budgets(c.MemoryBudget / 2),
 		wake: make(chan struct{}, 1), reload: make(chan struct{}, 1), failed: make(chan error, 1),
 		lineups: map[postledger.ID]*lineup{}, revoked: map[Pair]bool{}, keys: map[ledger.ClaimKey]*keyState{},
-		others: watched{}, held: map[postledger.ID]int64{}, living: 1,
+		others: watched{}, resends: map[postledger.ID]ledger.Mark{}, held: map[postledger.ID]int64{}, living: 1,
 		handed: make(chan handed, maxIdle),
 	}
 	w.life.w = w

@@ -207,7 +207,7 @@ var operations = []operation{
 	{
 		name: "list what may be sent again", indexes: []string{"deliveries_unconfirmed"},
 		prepare: reads(func(p *planned) error {
-			_, err := p.ResendDue(p.T.Context(), p.Profile.ID, postledger.ID{}, 1000)
+			_, err := p.ResendDue(p.T.Context(), p.Profile.ID, ledger.Mark{}, 1000)
 			return err
 		}),
 	},

@@ -51,22 +51,40 @@ func (l *Ledger) idList(ctx context.Context, t *tx, what, query string, args ...
 	return out, nil
 }
 
-// ResendDue lists a profile's unconfirmed deliveries that its policy may send
-// again, in id order after a cursor: not those that nobody asked for any more or whose
+// ResendDue walks the unconfirmed deliveries, in id order, and gives those of a profile
+// that its policy may send again: not those that nobody asked for any more or whose
 // deadline has passed, not those of a restored ledger, which wait for an operator, and none
 // that it has sent again before: a hop that fails at one message after its final dot would
-// get it, and its recipient perhaps a copy, for ever.
-func (l *Ledger) ResendDue(ctx context.Context, profile, after postledger.ID, limit int) ([]postledger.ID, error) {
+// get it, and its recipient perhaps a copy, for ever. A step looks at no more deliveries
+// than most, whosever they are: those that are held stay, and may be many.
+func (l *Ledger) ResendDue(ctx context.Context, profile postledger.ID, after Mark, most int) (Selection, error) {
 	t := l.read()
 	now, err := t.nowMicros(ctx)
 	if err != nil {
-		return nil, err
+		return Selection{}, err
 	}
-	return l.idList(ctx, t, "list deliveries to resend", `SELECT d.id FROM deliveries d
-		WHERE d.resolve_by IS NOT NULL AND d.id > ? AND d.profile_id = ? AND d.reason <> ? AND d.cancel_requested_at IS NULL
+	var out Selection
+	looked := 0
+	err = t.each(ctx, func(rows *sql.Rows) error {
+		var due bool
+		if err := rows.Scan(&out.Next.id, &due); err != nil {
+			return err
+		}
+		if due {
+			out.IDs = append(out.IDs, out.Next.id)
+		}
+		looked++
+		return nil
+	}, `SELECT d.id, d.profile_id = ? AND d.reason <> ? AND d.cancel_requested_at IS NULL
 			AND (d.expires_at IS NULL OR d.expires_at > ?)
 			AND NOT EXISTS (SELECT 1 FROM delivery_events e WHERE e.delivery_id = d.id AND e.kind = ? AND e.actor = ?)
-		ORDER BY d.id LIMIT ?`, after[:], profile, string(postledger.ReasonRestored), now, EventResend, ActorPolicy, limit)
+		FROM deliveries d WHERE d.resolve_by IS NOT NULL AND d.id > ? ORDER BY d.id LIMIT ?`,
+		profile, string(postledger.ReasonRestored), now, EventResend, ActorPolicy, after.id[:], most)
+	if err != nil {
+		return Selection{}, fmt.Errorf("list deliveries to resend: %w", err)
+	}
+	out.Done = looked < most
+	return out, nil
 }
 
 // What the policy's resend leaves in delivery_events, by which ResendDue knows it.

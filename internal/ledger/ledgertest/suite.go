@@ -24,6 +24,7 @@ func Run(t *testing.T, open Opener) {
 		{"lease", Lease},
 		{"settle", Settle},
 		{"settle what was sent", SettleSent},
+		{"what a policy sends again", ResendDue},
 		{"cancel", Cancel},
 		{"quota", Quota},
 		{"worker", Worker},
