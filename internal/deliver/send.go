@@ -288,14 +288,16 @@ func (w *Worker) hand(e *envelope, ss []ledger.Settlement, wr *wire, places int)
 }
 
 // awaited reports whether somebody waits for the settle: a caller for immediate
-// mail, or connections for the leases that it frees.
+// mail, or connections for the leases that it frees. They wait before the last
+// envelope that is ready has been taken: freeing and leasing take as long as the
+// connections do with what is ready for each of them.
 func (w *Worker) awaited(e *envelope) bool {
 	if e.lane == immediate || e.lineup == nil {
 		return true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(e.lineup.queue[e.lane]) == 0
+	return len(e.lineup.queue[e.lane]) < e.lineup.may(e.lane)
 }
 
 func messagesOf(out []ledger.Settled) []postledger.ID {
