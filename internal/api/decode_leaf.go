@@ -129,9 +129,11 @@ func (c *members) of(t reflect.Type) map[string][]int {
 	return out
 }
 
-// closest names the member that was probably meant.
+// closest names the member that was probably meant: by two letters another name at
+// most, and by no more than half of them. Of equally close ones it is the first by
+// the alphabet.
 func closest(name string, fields map[string][]int) string {
-	best, least := "", 3
+	best, least := "", min(3, len(name)/2+1)
 	for known := range fields {
 		if strings.EqualFold(known, name) {
 			return ": did you mean " + known + "?"
@@ -147,10 +149,10 @@ func closest(name string, fields map[string][]int) string {
 }
 
 // distance is the number of insertions, deletions and replacements between two
-// names (Levenshtein); names that differ by most in length are not compared.
+// names (Levenshtein), or more than most where their lengths say so.
 func distance(a, b string, most int) int {
-	if len(a)-len(b) >= most || len(b)-len(a) >= most {
-		return most
+	if len(a)-len(b) > most || len(b)-len(a) > most {
+		return most + 1
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

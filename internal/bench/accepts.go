@@ -46,11 +46,12 @@ func (b *bench) accept(i int) error {
 func (b *bench) judgeAccept() error {
 	f := b.figures
 	f.atLeast("rate of accept over HTTP, of bare commits", httpPostgres, commitsPostgres, rateOf, 0.9)
-	var slow []float64
+	var slow, client []float64
 	for _, m := range f.runs[httpPostgres] {
-		slow = append(slow, m.Values[p99])
+		slow, client = append(slow, m.Values[p99]), append(client, m.Values[clientCPU])
 	}
 	f.bar("p99 of accept over HTTP", "ms", slow, "≤ 40", func(v float64) bool { return v <= 40 })
+	f.tell("CPU of the client, a request of accept over HTTP", middle(client), "µs")
 	f.atLeast("messages over HTTP in batches of 500, of bare commits", batchesPostgres, commitsPostgres, rateOf, 3)
 	f.atLeast("rate of accept over HTTP on SQLite, of bare commits", httpSQLite, commitsSQLite, rateOf, 1.0)
 	f.atLeast("rate of accept over HTTP on SQLite, of one request a commit", httpSQLite, singleSQLite, rateOf, 3)

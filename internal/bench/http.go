@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/postledger/postledger/internal/bench/cost"
 )
 
 const (
@@ -19,6 +21,8 @@ const (
 	batchClients = 4
 	// p99 is what Values calls the latency of the slowest hundredth, in ms.
 	p99 = "p99"
+	// clientCPU is the client's own, µs a request.
+	clientCPU = "client"
 )
 
 // acceptHTTP is the client of a server in a process of its own: N requests of
@@ -57,18 +61,24 @@ func overHTTP(j *job, path string, size int) (result, error) {
 	if err == nil {
 		err = server.warm()
 	}
-	began := time.Now()
+	var own *cost.Meter
+	if err == nil {
+		own, err = cost.Start(nil)
+	}
 	var took []float64
 	if err == nil {
 		took, err = post(c, j, path, "run", bodies)
 	}
-	seconds := time.Since(began).Seconds()
+	if err != nil {
+		return result{}, errors.Join(err, server.end())
+	}
+	client, err := own.Stop()
 	if err != nil {
 		return result{}, errors.Join(err, server.end())
 	}
 	r, err := server.finish()
-	r.Seconds = seconds
-	r.Values = map[string]float64{p99: each([][]float64{took}, 0.99)[0]}
+	r.Seconds = client.Seconds
+	r.Values = map[string]float64{p99: each([][]float64{took}, 0.99)[0], clientCPU: client.Self / float64(len(bodies))}
 	return r, err
 }
 
