@@ -191,6 +191,7 @@ func (t *tokens) word() error {
 			t.pos++
 		}
 		if word = append(word, t.buf[run:t.pos]...); len(word) > maxWord {
+			t.pos -= len(word) - maxWord // however much of it has come
 			return t.wrong()
 		}
 		if t.pos < t.end {
