@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"path"
 	"runtime/debug"
 	"time"
 
@@ -44,11 +46,20 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		s.log(ctx, c, w, s.Now().Sub(began))
 	}()
-	if handler, pattern := s.mux.Handler(c.r); pattern == "" {
+	if handler, pattern := s.mux.Handler(c.r); pattern == "" || elsewhere(c.r.URL) {
 		s.unmatched(c, handler).write(w, c.requestID)
 		return
 	}
 	s.mux.ServeHTTP(w, c.r)
+}
+
+// elsewhere tells of a path with // or a dot segment, such as //v1/messages. The
+// mux would redirect to what it thinks is meant, with a page of HTML: nothing is at
+// that address, and who joined two parts of a URL wrongly is to learn of it.
+func elsewhere(u *url.URL) bool {
+	p := u.EscapedPath()
+	clean := path.Clean(p)
+	return clean != p && clean+"/" != p
 }
 
 // unmatched is the refusal where no operation is: the mux knows whether it is

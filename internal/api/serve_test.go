@@ -20,6 +20,10 @@ func TestWhatNoRouteTakes(t *testing.T) {
 	w := sqlite(t)
 	w.call("GET", "/nothing", w.read, nil).refused("route_unknown")
 	w.call("GET", "/v1/messages/x/y/z", w.read, nil).refused("route_unknown")
+	for _, path := range []string{"//v1/messages", "/v1//messages", "/v1/./messages", "/v1/x/../messages", "/v1/messages//", "//", "/v1/messages/"} {
+		w.call("GET", path, w.read, nil).refused("route_unknown")
+		w.call("POST", path, w.send, letter()).refused("route_unknown")
+	}
 	a := w.call("PATCH", "/v1/messages", w.read, nil).refused("method_not_allowed")
 	if allow := a.header.Get("Allow"); !strings.Contains(allow, "POST") || !strings.Contains(allow, "GET") {
 		t.Errorf("Allow %q", allow)
