@@ -139,8 +139,8 @@ type Delivery struct {
 	ProviderID        string
 	// Response is the last reply, with the address replaced by {rcpt}.
 	Response string
-	// Resent says that it left again after it had been unconfirmed, so its
-	// recipient may have two copies.
+	// Resent says that it had been unconfirmed and was to be sent again. Its
+	// recipient may have a copy whatever its status is now, and two if it was sent.
 	Resent bool
 }
 

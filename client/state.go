@@ -13,7 +13,7 @@ type Summary struct {
 	Status postledger.Status `json:"status"`
 	// Counts is how many deliveries are in each state that occurs.
 	Counts map[postledger.Status]int `json:"counts"`
-	// Failures are the first 100 recipients that did not get it.
+	// Failures are the first 100 recipients that failed or were suppressed.
 	Failures []Failure `json:"failures"`
 }
 
@@ -24,13 +24,16 @@ func (s *Summary) Settled() bool {
 	return s.Status != "" && s.Counts[postledger.StatusQueued] == 0 && s.Counts[postledger.StatusSending] == 0
 }
 
-// Failure is a recipient that did not get the message.
+// Failure is a recipient that did not get the message as far as is known.
 type Failure struct {
 	DeliveryID postledger.ID     `json:"delivery_id"`
 	Recipient  string            `json:"recipient"`
 	Status     postledger.Status `json:"status"`
 	Reason     postledger.Reason `json:"reason"`
 	At         time.Time         `json:"at"`
+	// Resent: it had been unconfirmed and was to be sent again, so an earlier copy
+	// may have arrived all the same.
+	Resent bool `json:"resent"`
 }
 
 // StoredMessage is a message in the ledger, without its content.
@@ -88,8 +91,8 @@ type Delivery struct {
 	Reason postledger.Reason `json:"reason"`
 	// Attempts counts the tries that were charged to it.
 	Attempts int `json:"attempts"`
-	// Resent: it left again after it had been unconfirmed, so its recipient may
-	// have two copies.
+	// Resent: it had been unconfirmed and was to be sent again. Its recipient may
+	// have a copy whatever its status is now, and two if it was sent.
 	Resent     bool   `json:"resent"`
 	ProviderID string `json:"provider_id"`
 	// Response is the next hop's last reply, with the address replaced by

@@ -51,8 +51,17 @@ func (c *deliveriesLsCmd) Run(e *env) error {
 		return err
 	}
 	return list(e, c.JSON, items, "ID CREATED RECIPIENT STATUS REASON ATTEMPTS RESPONSE", func(d *client.ListedDelivery) []string {
-		return []string{d.ID.String(), moment(d.CreatedAt), d.Address, string(d.Status), dash(string(d.Reason)), fmt.Sprint(d.Attempts), dash(d.Response)}
+		return []string{d.ID.String(), moment(d.CreatedAt), d.Address, stage(d.Status, d.Resent), dash(string(d.Reason)), fmt.Sprint(d.Attempts), dash(d.Response)}
 	})
 }
 
 func lane(s string) postledger.Lane { return postledger.Lane(s) }
+
+// stage is a delivery's state. One that was sent again in doubt says so: its first
+// copy may have arrived, whatever became of the other.
+func stage(status postledger.Status, resent bool) string {
+	if resent {
+		return string(status) + " (resent)"
+	}
+	return string(status)
+}

@@ -89,7 +89,7 @@ func (c *messagesShowCmd) Run(e *env) error {
 	fmt.Fprintln(e.stdout)
 	rows = nil
 	for _, d := range m.Deliveries {
-		rows = append(rows, []string{d.ID.String(), string(d.Kind), d.Address, string(d.Status), dash(string(d.Reason)), fmt.Sprint(d.Attempts), moment(d.SettledAt), dash(d.Response)})
+		rows = append(rows, []string{d.ID.String(), string(d.Kind), d.Address, stage(d.Status, d.Resent), dash(string(d.Reason)), fmt.Sprint(d.Attempts), moment(d.SettledAt), dash(d.Response)})
 		for _, v := range d.Events {
 			what := strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Phase, v.Enhanced, v.Response))
 			rows = append(rows, []string{"  " + moment(v.At), v.Kind, "", string(v.To), dash(string(v.Reason)), fmt.Sprint(v.Attempt), dash(v.Actor), dash(what)})

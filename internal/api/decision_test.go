@@ -182,6 +182,12 @@ func TestResolve(t *testing.T) {
 	if v.at("deliveries", 0, "resent") != true || v.text("deliveries", 0, "reason") != "resend" {
 		t.Errorf("message %s", v.body)
 	}
+	// What becomes of the second copy says nothing of the first.
+	w.settles(w.lease(postledger.LaneImmediate, 10), postledger.StatusFailed, postledger.ReasonRejectedRecipient)
+	v = w.call("GET", "/v1/messages/"+second.String(), w.read, nil)
+	if v.text("status") != "failed" || v.at("failures", 0, "resent") != true || v.at("deliveries", 0, "resent") != true {
+		t.Errorf("message %s", v.body)
+	}
 	if e, ok := w.lastAudit("deliveries.resolve.resend"); !ok || e.APIKeyID.IsZero() {
 		t.Errorf("line %+v", e)
 	}

@@ -12,7 +12,7 @@ import (
 type SummaryView struct {
 	Status   postledger.Status         `json:"status" doc:"The first that applies: any sending, any queued, any unconfirmed, any sent, the only state that all share, failed." enum:"queued,sending,sent,unconfirmed,failed,suppressed,canceled"`
 	Counts   map[postledger.Status]int `json:"counts" doc:"How many deliveries are in each state that occurs."`
-	Failures []failureView             `json:"failures,omitempty" doc:"The first 100 recipients that did not get it."`
+	Failures []failureView             `json:"failures,omitempty" doc:"The first 100 recipients that failed or were suppressed."`
 }
 
 type failureView struct {
@@ -21,6 +21,7 @@ type failureView struct {
 	Status     postledger.Status `json:"status"`
 	Reason     postledger.Reason `json:"reason"`
 	At         time.Time         `json:"at,omitzero"`
+	Resent     bool              `json:"resent,omitempty" doc:"It had been unconfirmed and was to be sent again, so an earlier copy may have arrived all the same."`
 }
 
 func summary(s ledger.Summary) SummaryView {
@@ -93,7 +94,7 @@ type DeliveryView struct {
 	Status            postledger.Status        `json:"status" enum:"queued,sending,sent,unconfirmed,failed,suppressed,canceled"`
 	Reason            postledger.Reason        `json:"reason,omitempty" doc:"Why it is in its state."`
 	Attempts          int                      `json:"attempts" doc:"Tries that were charged to it."`
-	Resent            bool                     `json:"resent,omitempty" doc:"It left again after it had been unconfirmed, so its recipient may have two copies."`
+	Resent            bool                     `json:"resent,omitempty" doc:"It had been unconfirmed and was to be sent again: its recipient may have a copy whatever its status is now, and two if it was sent."`
 	ProviderID        string                   `json:"provider_id,omitempty"`
 	Response          string                   `json:"response,omitempty" doc:"The next hop's last reply, with the address replaced by {rcpt}."`
 	CreatedAt         time.Time                `json:"created_at"`

@@ -16,13 +16,15 @@ type Summary struct {
 	Failures []Failure
 }
 
-// Failure is one recipient that did not get the message, and why.
+// Failure is one recipient that did not get the message as far as is known, and why.
 type Failure struct {
 	DeliveryID postledger.ID
 	Recipient  string
 	Status     postledger.Status
 	Reason     postledger.Reason
 	At         time.Time
+	// Resent says that an earlier copy is in doubt: it may have arrived all the same.
+	Resent bool
 }
 
 // MaxFailures bounds the failures shown of one message.
@@ -35,7 +37,7 @@ func Summarize(ds []postledger.Delivery) Summary {
 		d := &ds[i]
 		s.Counts[d.Status]++
 		if (d.Status == postledger.StatusFailed || d.Status == postledger.StatusSuppressed) && len(s.Failures) < MaxFailures {
-			s.Failures = append(s.Failures, Failure{d.ID, d.Address, d.Status, d.Reason, d.SettledAt})
+			s.Failures = append(s.Failures, Failure{d.ID, d.Address, d.Status, d.Reason, d.SettledAt, d.Resent})
 		}
 	}
 	s.Status = MessageStatus(s.Counts)

@@ -19,6 +19,7 @@ type DeliveryFacts struct {
 	Reason    postledger.Reason
 	Fence     int64
 	Attempts  int
+	Resent    bool
 	Kind      postledger.RecipientKind
 	Address   string
 	Response  string
@@ -41,11 +42,11 @@ func (l *Ledger) DeliveryFactsOf(ctx context.Context, ids []postledger.ID) (map[
 	err := l.rows(ctx, func(r row) error {
 		var f DeliveryFacts
 		err := r.Scan(idColumn{&f.ID}, idColumn{&f.MessageID}, idColumn{&f.BatchID}, idColumn{&f.AppID},
-			&f.Status, &f.Reason, &f.Fence, &f.Attempts, &f.Kind, &f.Address, &f.Response, timeColumn{&f.SettledAt},
+			&f.Status, &f.Reason, &f.Fence, &f.Attempts, &f.Resent, &f.Kind, &f.Address, &f.Response, timeColumn{&f.SettledAt},
 			&f.Profile, &f.Lane, &f.Category, &f.RefScope, &f.RefID)
 		out[f.ID] = f
 		return err
-	}, `SELECT d.id, d.message_id, m.batch_id, d.app_id, d.status, d.reason, d.fence, d.attempts, d.kind, d.address, d.response,
+	}, `SELECT d.id, d.message_id, m.batch_id, d.app_id, d.status, d.reason, d.fence, d.attempts, d.resent, d.kind, d.address, d.response,
 			d.settled_at, m.profile_name, d.lane, m.category, m.ref_scope, m.ref_id
 		FROM deliveries d JOIN messages m ON m.id = d.message_id WHERE `+where, args...)
 	if err != nil {

@@ -33,19 +33,22 @@ type Event struct {
 // Data is the delivery, as it is when the event is sent; status and reason are those
 // that the event is about.
 type Data struct {
-	DeliveryID postledger.ID            `json:"delivery_id"`
-	MessageID  postledger.ID            `json:"message_id"`
-	BatchID    postledger.ID            `json:"batch_id,omitzero"`
-	AppID      postledger.ID            `json:"app_id"`
-	Status     postledger.Status        `json:"status"`
-	Reason     postledger.Reason        `json:"reason,omitempty"`
-	Attempts   int                      `json:"attempts"`
-	Profile    string                   `json:"profile"`
-	Lane       postledger.Lane          `json:"lane"`
-	Category   postledger.Category      `json:"category"`
-	RefScope   string                   `json:"ref_scope,omitempty"`
-	RefID      string                   `json:"ref_id,omitempty"`
-	Kind       postledger.RecipientKind `json:"kind"`
+	DeliveryID postledger.ID     `json:"delivery_id"`
+	MessageID  postledger.ID     `json:"message_id"`
+	BatchID    postledger.ID     `json:"batch_id,omitzero"`
+	AppID      postledger.ID     `json:"app_id"`
+	Status     postledger.Status `json:"status"`
+	Reason     postledger.Reason `json:"reason,omitempty"`
+	Attempts   int               `json:"attempts"`
+	// Resent says that an earlier copy is in doubt, so that the recipient may have
+	// one whatever the state, and two if it is sent.
+	Resent   bool                     `json:"resent,omitempty"`
+	Profile  string                   `json:"profile"`
+	Lane     postledger.Lane          `json:"lane"`
+	Category postledger.Category      `json:"category"`
+	RefScope string                   `json:"ref_scope,omitempty"`
+	RefID    string                   `json:"ref_id,omitempty"`
+	Kind     postledger.RecipientKind `json:"kind"`
 	// Address and Response (the next hop's last reply) are there when the endpoint
 	// asks for addresses.
 	Address  string `json:"address,omitempty"`
@@ -58,7 +61,7 @@ func eventOf(e *Endpoint, job *Job, f *ledger.DeliveryFacts) Event {
 		Type: TypeOf(job.State), Timestamp: time.UnixMicro(job.At).UTC(),
 		Data: Data{
 			DeliveryID: f.ID, MessageID: f.MessageID, BatchID: f.BatchID, AppID: f.AppID,
-			Status: job.State, Reason: job.Reason, Attempts: f.Attempts,
+			Status: job.State, Reason: job.Reason, Attempts: f.Attempts, Resent: f.Resent,
 			Profile: f.Profile, Lane: f.Lane, Category: f.Category,
 			RefScope: f.RefScope, RefID: f.RefID, Kind: f.Kind,
 		},

@@ -250,6 +250,11 @@ func webhookFacts(t *testing.T, open Opener) {
 			must(t, mark.UnmarshalText(text))
 		}
 	}
+	doubtful, _ := w.in(postledger.StatusUnconfirmed)
+	w.MustSettle(ledger.Settlement{ID: doubtful, Fence: ledger.AnyFence, Mover: postledger.MoverOperator, To: postledger.StatusQueued, Reason: postledger.ReasonResend})
+	if got, err := w.DeliveryFactsOf(ctx, []postledger.ID{doubtful, sent}); err != nil || !got[doubtful].Resent || got[sent].Resent {
+		t.Errorf("one that is sent again in doubt: %+v, %v", got, err)
+	}
 	all := []postledger.Status{postledger.StatusSent, postledger.StatusFailed}
 	if got := walk(ledger.Filter{App: w.App.ID, Statuses: all}); !slices.Equal(got, []postledger.ID{sent, failed}) {
 		t.Errorf("settled are %v", got)
