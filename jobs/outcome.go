@@ -104,4 +104,7 @@ func RunOf(ctx context.Context) (Run, bool) {
 }
 
 // panicked is a run that panicked.
+// errGoexit is what becomes of a run whose handler ended its goroutine.
+var errGoexit = errors.New("the handler ended its goroutine instead of returning")
+
 func panicked(value any) error { return fmt.Errorf("panic: %v", value) }

@@ -69,6 +69,9 @@ func Handle[T any](r *Registry, name string, run func(ctx context.Context, paylo
 	if err := probe.Validate(); err != nil {
 		return fmt.Errorf("register handler %q: %w", name, err)
 	}
+	if run == nil {
+		return fmt.Errorf("register handler %q: it has no function", name)
+	}
 	if _, ok := r.handlers[name]; ok {
 		return fmt.Errorf("register handler %q: there is one of that name", name)
 	}

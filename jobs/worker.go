@@ -224,11 +224,12 @@ func (w *Worker) takeUntil(ctx, jobsCtx context.Context, running *sync.WaitGroup
 			w.slots.use(h.Lane)
 			r := w.held.add(jobsCtx, h, w.registry.handlers[h.Handler])
 			running.Go(func() {
-				end := w.run(r)
-				// The writer owns it now; the slot is another's when the writer
-				// has room for it.
-				w.ends <- end
-				w.slots.release(h.Lane)
+				w.run(r, func(end *ending) {
+					// The writer owns it now; the slot is another's when the writer
+					// has room for it.
+					w.ends <- end
+					w.slots.release(h.Lane)
+				})
 			})
 		}
 	}

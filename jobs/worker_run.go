@@ -18,11 +18,38 @@ type ending struct {
 	err     error
 }
 
-// run runs a job and says what becomes of it. It never panics and never blocks
-// longer than the handler.
-func (w *Worker) run(r *running) *ending {
+// run runs a job and says what becomes of it, also when its handler ends the
+// goroutine (runtime.Goexit, as testing's FailNow does): the job would be this
+// worker's, and its slot taken, for as long as the process lives.
+func (w *Worker) run(r *running, ended func(*ending)) {
 	began := time.Now()
-	end := w.runOnce(r)
+	var end *ending
+	defer func() {
+		if end == nil {
+			end = w.exited(r)
+		}
+		w.tell(r, end, began)
+		ended(end)
+	}()
+	end = w.runOnce(r)
+}
+
+// exited is how a run ends that did not return.
+func (w *Worker) exited(r *running) *ending {
+	end, backoff := &ending{running: r, err: errGoexit}, DefaultBackoff
+	if r.handler != nil {
+		backoff = r.handler.Backoff
+	}
+	if r.replaced.Load() {
+		end.outcome = Replaced
+		return end
+	}
+	end.outcome, end.wait, end.charge = verdictOf(end.err, context.Cause(r.ctx), r.Attempts, w.mostAttempts(r, r.handler), backoff)
+	return end
+}
+
+// tell tells the observer and the log of a run.
+func (w *Worker) tell(r *running, end *ending, began time.Time) {
 	w.o.Observer.Ran(r.Handler, r.Lane, end.outcome, began.Sub(r.EnqueuedAt), time.Since(began))
 	if end.err != nil {
 		level := slog.LevelInfo
@@ -33,7 +60,6 @@ func (w *Worker) run(r *running) *ending {
 			slog.String("job", r.ID.String()), slog.String("handler", r.Handler),
 			slog.String("outcome", string(end.outcome)), slog.Int("attempts", r.Attempts), slog.Any("error", end.err))
 	}
-	return end
 }
 
 func (w *Worker) runOnce(r *running) *ending {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -173,6 +174,7 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 	})
 	fail("never", 2, func(int) error { return fault })
 	fail("panics", 2, func(int) error { panic("boom") })
+	fail("exits", 2, func(int) error { runtime.Goexit(); return nil })
 	fail("final", 5, func(int) error { return jobs.GiveUp(fault) })
 	fail("asks", 5, func(n int) error {
 		if n == 1 {
@@ -190,14 +192,17 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 	})
 	type badly struct{ N int }
 	handle(t, r, "typed", jobs.Handling{}, func(context.Context, badly) error { seen.add("typed"); return nil })
+	if err := jobs.Handle[badly](r, "none", nil, jobs.Handling{}); err == nil {
+		t.Error("a handler without a function is taken")
+	}
 	client := direct(t, hot, r)
-	for _, name := range []string{"thrice", "never", "panics", "final", "asks", "postpones", "unknown"} {
+	for _, name := range []string{"thrice", "never", "panics", "exits", "final", "asks", "postpones", "unknown"} {
 		enqueue(t, client, jobs.Job{Handler: name, MaxAttempts: map[string]int{"unknown": 1}[name]})
 	}
 	enqueue(t, client, jobs.Job{Handler: "typed", Payload: []byte("{")})
 	stop := work(t, hot, nil, r, jobs.WorkerOptions{})
 	want := []string{
-		"thrice 1", "thrice 2", "thrice 3", "never 1", "never 2", "panics 1", "panics 2", "final 1",
+		"thrice 1", "thrice 2", "thrice 3", "never 1", "never 2", "panics 1", "panics 2", "exits 1", "exits 2", "final 1",
 		"asks 1", "asks 2", "postpones 1", "postpones 1",
 	}
 	got := seen.await(t, len(want))
