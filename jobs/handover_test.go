@@ -237,6 +237,9 @@ func TestHandoverOutlivesTheHotSet(t *testing.T) {
 			all := b.entries(30, groupOf("a"))
 			h.commit(all[:10]...) // which finds out
 			b.eventually("they wait", func() bool { return b.backlog().Buffered[jobs.Fast] == 10 })
+			if cut.before { // their rows say so a moment before
+				b.eventually("the set is known to be away", func() bool { return h.Epoch(all[0].Scope()) == "" })
+			}
 			if n := h.commit(all[10:20]...); n != 0 && cut.before {
 				t.Errorf("%d are admitted into what cannot be reached", n)
 			}

@@ -146,11 +146,21 @@ func (w *weather) busy(s *fedServer) bool {
 		f.Statuses = append(f.Statuses, postledger.StatusUnconfirmed)
 	}
 	for d, err := range s.client(w.t, w.app).Deliveries(ctx, f) {
-		if err != nil || d.Status != postledger.StatusQueued || !d.DueAt.After(time.Now()) {
+		switch {
+		case err != nil:
+			return true
+		case held(&d), d.Status == postledger.StatusQueued && d.DueAt.After(time.Now()):
+		default:
 			return true
 		}
 	}
 	return false
+}
+
+// held says that a delivery was in doubt again after it was sent again: the policy
+// does so once.
+func held(d *client.ListedDelivery) bool {
+	return d.Status == postledger.StatusUnconfirmed && d.Resent
 }
 
 // Kill is kill -9.
@@ -254,18 +264,20 @@ func (w *weather) settled(c *client.Client) {
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	f := client.DeliveryFilter{Statuses: []postledger.Status{postledger.StatusQueued, postledger.StatusSending}, PageSize: 1}
+	f := client.DeliveryFilter{Statuses: []postledger.Status{postledger.StatusQueued, postledger.StatusSending}, PageSize: 100}
 	if w.form.resends {
 		f.Statuses = append(f.Statuses, postledger.StatusUnconfirmed)
 	}
 	for open := true; open; <-tick.C {
 		open = false
-		for _, err := range c.Deliveries(ctx, f) {
+		for d, err := range c.Deliveries(ctx, f) {
 			if err != nil {
 				w.t.Fatalf("wait until all is settled: %v", err)
 			}
-			open = true
-			break
+			if !held(&d) {
+				open = true
+				break
+			}
 		}
 	}
 }

@@ -228,6 +228,9 @@ func (c *Check) delivery(d *postledger.Delivery, n int) {
 		if !c.begun[m] || c.answered[m] {
 			c.tb.Errorf("%s is unconfirmed; its journal record: begun %v, answered %v", d.Address, c.begun[m], c.answered[m])
 		}
+		if c.Resends && !d.Resent {
+			c.tb.Errorf("%s is unconfirmed, and was not sent again", d.Address)
+		}
 	default:
 		c.tb.Errorf("%s is %s/%s in the end", d.Address, d.Status, d.Reason)
 	}
