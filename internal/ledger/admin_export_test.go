@@ -74,7 +74,7 @@ func (l *Ledger) ExplainList(ctx context.Context, messages bool, f Filter, p Pag
 	err := l.listing(ctx, func(ctx context.Context, t *tx) error {
 		e := explainer{t.q, "EXPLAIN QUERY PLAN ", &out}
 		if t.dialect == postgres {
-			e.explain = "EXPLAIN (ANALYZE, FORMAT JSON) "
+			e.explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "
 		}
 		t.q = e
 		at := place{major: lastID, id: lastID}

@@ -60,7 +60,7 @@ func (l *Ledger) listAudit(ctx context.Context, f AuditFilter, p Paging) (Page[p
 			return err
 		}
 		if len(got.rows) <= p.Limit {
-			end, more, err := q.end(ctx, t, at, ListBudget)
+			end, more, err := q.end(ctx, t, at, q.read(p.Limit))
 			if err != nil {
 				return err
 			}

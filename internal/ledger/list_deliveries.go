@@ -86,7 +86,7 @@ func (t *tx) deliveriesByPlan(ctx context.Context, f *Filter, at place, p Paging
 		return got, nil, err
 	}
 	if len(got.rows) <= p.Limit {
-		end, more, err := q.end(ctx, t, at, ListBudget)
+		end, more, err := q.end(ctx, t, at, q.read(p.Limit))
 		if err != nil {
 			return got, nil, err
 		}
@@ -105,6 +105,7 @@ func (t *tx) deliveriesByPlan(ctx context.Context, f *Filter, at place, p Paging
 func (t *tx) deliveryPlan(ctx context.Context, f *Filter) (*plan, error) {
 	q := &plan{from: "deliveries", p: "d"}
 	q.low, q.high = idRange(f.Since, f.Until)
+	q.span = span{"d.created_at", f.Since, f.Until}
 	times := timed("d.created_at", f.Since, f.Until)
 	search := t.addressSearch(f)
 	rest := func(withApp, withStatus bool) {
@@ -213,7 +214,7 @@ func (t *tx) appBranches(ctx context.Context, f *Filter, q *plan, times cond, re
 	for _, a := range apps {
 		for _, s := range statuses {
 			q.branches = append(q.branches, branch{
-				prefix: []string{"d.app_id", "d.status"}, values: []any{a, string(s)}, cond: times,
+				prefix: []string{"d.app_id", "d.status"}, values: []any{a, string(s)},
 			})
 		}
 	}

@@ -119,7 +119,7 @@ func (t *tx) messagesByPlan(ctx context.Context, f *Filter, at place, p Paging) 
 		return got, nil, err
 	}
 	if len(got.rows) <= p.Limit {
-		end, more, err := q.end(ctx, t, at, ListBudget)
+		end, more, err := q.end(ctx, t, at, q.read(p.Limit))
 		if err != nil {
 			return got, nil, err
 		}
@@ -138,6 +138,7 @@ func (t *tx) messagesByPlan(ctx context.Context, f *Filter, at place, p Paging) 
 func (t *tx) messagePlan(f *Filter) *plan {
 	q := &plan{from: "messages", p: "m"}
 	q.low, q.high = idRange(f.Since, f.Until)
+	q.span = span{"m.created_at", f.Since, f.Until}
 	var b branch
 	app := !f.App.IsZero()
 	switch {
@@ -158,7 +159,9 @@ func (t *tx) messagePlan(f *Filter) *plan {
 	if app {
 		b.and("m.app_id = ?", f.App)
 	}
-	b.cond = b.cond.with(timed("m.created_at", f.Since, f.Until))
+	if len(b.prefix) == 0 {
+		b.cond = b.cond.with(timed("m.created_at", f.Since, f.Until))
+	}
 	q.branches = []branch{b}
 	if !f.Profile.IsZero() {
 		q.rest.and("m.profile_id = ?", f.Profile)

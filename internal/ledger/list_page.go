@@ -137,7 +137,7 @@ func (l *Ledger) listing(ctx context.Context, fn func(ctx context.Context, t *tx
 	return l.snapshot(ctx, func(ctx context.Context, t *tx) error {
 		if t.dialect == postgres {
 			if _, err := t.q.ExecContext(ctx, fmt.Sprintf(
-				`SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+				`SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
 				SET LOCAL plan_cache_mode = auto;
 				SET LOCAL statement_timeout = %d`, listTimeout.Milliseconds())); err != nil {
 				return fmt.Errorf("set up listing: %w", err)

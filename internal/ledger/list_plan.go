@@ -2,8 +2,8 @@ package ledger
 
 import (
 	"context"
-	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/postledger/postledger"
@@ -17,8 +17,9 @@ type plan struct {
 	// branches are read newest first and merged; together they hold each row
 	// at most once.
 	branches []branch
-	// low <= id < high holds for all rows.
+	// low <= id < high holds for all rows, and span for those of branches with a prefix.
 	low, high postledger.ID
+	span      span
 	// rest is what no index of the branches serves; a page then reads at most
 	// ListBudget rows.
 	rest cond
@@ -35,6 +36,29 @@ type branch struct {
 	cond
 }
 
+// span bounds created_at.
+type span struct {
+	column       string
+	since, until time.Time
+}
+
+// near is the bound that a walk begins at, far the one that it ends at.
+func (s span) near(order string) cond {
+	if order == newestFirst {
+		return timed(s.column, time.Time{}, s.until)
+	}
+	return timed(s.column, s.since, time.Time{})
+}
+
+func (s span) far(order string) cond {
+	if order == newestFirst {
+		return timed(s.column, s.since, time.Time{})
+	}
+	return timed(s.column, time.Time{}, s.until)
+}
+
+const newestFirst, oldestFirst = "DESC", "ASC"
+
 // maxBranches bounds the merged index scans of one statement: SQLite joins at
 // most 500 selects, and each costs a probe.
 const maxBranches = 200
@@ -44,16 +68,26 @@ func (q *plan) selectBranch(t *tx, b branch, columns string, low, high postledge
 	var where cond
 	id := q.p + ".id"
 	sorted := id + " " + order
-	if t.dialect == postgres && len(b.prefix) > 0 {
-		// As a range over the whole index key: with equal signs the planner
-		// may prefer a walk over the primary key, and in a union it does not
-		// see that the index is in order.
-		key := "(" + strings.Join(b.prefix, ", ") + ", " + id + ")"
-		marks := "(" + strings.Repeat("?, ", len(b.prefix)) + "?)"
-		where.and(key+" >= "+marks, append(slices.Clone(b.values), low[:])...)
-		where.and(key+" < "+marks, append(slices.Clone(b.values), high[:])...)
-		sorted = strings.Join(b.prefix, " "+order+", ") + " " + order + ", " + sorted
-	} else {
+	switch {
+	case q.open(t):
+		// As a range over the index's last columns: with equal signs alone the planner
+		// may prefer a walk over the primary key, and in a union it does not see that
+		// the index is in order. The walk ends with the prefix and the limit: of a row
+		// comparison PostgreSQL knows the end by its first column only, and would go on
+		// to it behind the last id, through all that the app has.
+		last := len(b.prefix) - 1
+		for i, column := range b.prefix[:last] {
+			where.and(column+" = ?", b.values[i])
+		}
+		begin, end, bound := "<", ">=", high
+		if order == oldestFirst {
+			begin, end, bound = ">=", "<=", low
+		}
+		where.and("("+b.prefix[last]+", "+id+") "+begin+" (?, ?)", b.values[last], bound[:])
+		where.and(b.prefix[last]+" "+end+" ?", b.values[last])
+		where = where.with(q.span.near(order))
+		sorted = b.prefix[last] + " " + order + ", " + sorted
+	default:
 		for i, column := range b.prefix {
 			where.and(column+" = ?", b.values[i])
 		}
@@ -62,6 +96,9 @@ func (q *plan) selectBranch(t *tx, b branch, columns string, low, high postledge
 		}
 		if high != lastID {
 			where.and(id+" < ?", high[:])
+		}
+		if len(b.prefix) > 0 {
+			where = where.with(timed(q.span.column, q.span.since, q.span.until))
 		}
 	}
 	where = where.with(b.cond)
@@ -81,12 +118,57 @@ func (q *plan) selectBranch(t *tx, b branch, columns string, low, high postledge
 	return c
 }
 
+// open says that the branches have no end at the plan's far bound: what lies behind it
+// is left out of what was read.
+func (q *plan) open(t *tx) bool {
+	return t.dialect == postgres && len(q.branches) > 0 && len(q.branches[0].prefix) > 0
+}
+
+// order is the one in which a walk from a place goes.
+func (at place) order() string {
+	if at.newer {
+		return oldestFirst
+	}
+	return newestFirst
+}
+
+// past says that an id lies behind the plan's far bound.
+func (q *plan) past(id postledger.ID, order string) bool {
+	if order == newestFirst {
+		return compareIDs(id, q.low) < 0
+	}
+	return compareIDs(id, q.high) >= 0
+}
+
+// outside is what of the filter the candidates' branches do not say themselves.
+func (q *plan) outside(t *tx, order string) cond {
+	c := q.rest
+	if !q.open(t) {
+		return c
+	}
+	var far cond
+	switch {
+	case order == newestFirst && !q.low.IsZero():
+		far.and(q.p+".id >= ?", q.low[:])
+	case order == oldestFirst && q.high != lastID:
+		far.and(q.p+".id < ?", q.high[:])
+	}
+	return c.with(far.with(q.span.far(order)))
+}
+
+// read is how many candidates a page of so many rows looks at.
+func (q *plan) read(limit int) int {
+	if q.rest.sql != "" {
+		return ListBudget
+	}
+	return limit + 1
+}
+
 // candidates is the newest (or, after a place, the oldest) rows of the
 // branches, limited.
 func (q *plan) candidates(t *tx, columns string, at place, limit int) cond {
-	low, high, order := q.low, q.high, "DESC"
+	low, high, order := q.low, q.high, at.order()
 	if at.newer {
-		order = "ASC"
 		if next := idAfter(at.id); compareIDs(next, low) > 0 {
 			low = next
 		}
@@ -122,45 +204,46 @@ func (t *tx) indexedBy(index string) string {
 
 // rows is the statement for one page: limit+1 rows past at.
 func (q *plan) rows(t *tx, columns string, at place, limit int) cond {
-	if q.rest.sql == "" && !q.unordered {
+	outside := q.outside(t, at.order())
+	if outside.sql == "" && !q.unordered {
 		return q.candidates(t, columns, at, limit+1)
 	}
-	c := q.kept(q.candidates(t, columns, at, ListBudget), "*")
-	order := " DESC"
-	if at.newer {
-		order = " ASC"
+	read := q.read(limit)
+	if q.unordered {
+		read = ListBudget
 	}
+	c := q.kept(q.candidates(t, columns, at, read), "*", outside)
 	c.sql += " ORDER BY "
-	if t.dialect == postgres && len(q.branches) == 1 && !q.unordered {
+	if len(q.branches) == 1 && q.open(t) {
 		// In the words of the branch's own order: then the candidates need no
 		// sorting, and those behind the page's end are never looked at.
-		for _, column := range q.branches[0].prefix {
-			c.sql += column + order + ", "
-		}
+		prefix := q.branches[0].prefix
+		c.sql += prefix[len(prefix)-1] + " " + at.order() + ", "
 	}
-	c.sql += q.p + ".id" + order + " LIMIT ?"
+	c.sql += q.p + ".id " + at.order() + " LIMIT ?"
 	c.args = append(c.args, limit+1)
 	return c
 }
 
 // kept are the candidates that the rest of the filter keeps.
-func (q *plan) kept(candidates cond, columns string) cond {
+func (q *plan) kept(candidates cond, columns string, rest cond) cond {
 	c := cond{"SELECT " + columns + " FROM (" + candidates.sql + ") " + q.p, candidates.args}
-	if q.rest.sql != "" {
-		c.sql += " WHERE " + q.rest.sql
-		c.args = append(c.args, q.rest.args...)
+	if rest.sql != "" {
+		c.sql += " WHERE " + rest.sql
+		c.args = append(c.args, rest.args...)
 	}
 	return c
 }
 
-// end is the id of a budget's last row, when there are as many.
-func (q *plan) end(ctx context.Context, t *tx, at place, budget int) (postledger.ID, bool, error) {
-	if q.rest.sql == "" || q.unordered {
+// end is the id of the last of so many candidates, when there are as many and the list
+// may go on behind it.
+func (q *plan) end(ctx context.Context, t *tx, at place, read int) (postledger.ID, bool, error) {
+	if q.unordered || q.outside(t, at.order()).sql == "" {
 		return postledger.ID{}, false, nil
 	}
-	c := q.candidates(t, q.p+".id", at, budget)
-	ids, err := t.ids(ctx, "SELECT id FROM ("+c.sql+") c LIMIT 1 OFFSET ?", append(c.args, budget-1)...)
-	if err != nil || len(ids) == 0 {
+	c := q.candidates(t, q.p+".id", at, read)
+	ids, err := t.ids(ctx, "SELECT id FROM ("+c.sql+") c LIMIT 1 OFFSET ?", append(c.args, read-1)...)
+	if err != nil || len(ids) == 0 || q.past(ids[0], at.order()) {
 		return postledger.ID{}, false, err
 	}
 	return ids[0], true, nil
@@ -172,11 +255,13 @@ func (q *plan) total(ctx context.Context, t *tx, columns string) (*Total, error)
 	read := TotalLimit + 1
 	if q.rest.sql != "" {
 		read = TotalBudget
-	} else {
-		columns = q.p + ".id"
 	}
 	start := place{id: lastID}
-	c := q.kept(q.candidates(t, columns, start, read), "1")
+	outside := q.outside(t, start.order())
+	if outside.sql == "" {
+		columns = q.p + ".id"
+	}
+	c := q.kept(q.candidates(t, columns, start, read), "1", outside)
 	var n int
 	if err := t.row(ctx, []any{&n}, "SELECT count(*) FROM ("+c.sql+" LIMIT ?) n", append(c.args, TotalLimit+1)...); err != nil {
 		return nil, err
@@ -185,7 +270,7 @@ func (q *plan) total(ctx context.Context, t *tx, columns string) (*Total, error)
 	if out.More {
 		return out, nil
 	}
-	_, more, err := q.end(ctx, t, start, TotalBudget)
+	_, more, err := q.end(ctx, t, start, read)
 	out.More = more
 	return out, err
 }

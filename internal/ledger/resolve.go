@@ -84,7 +84,7 @@ func (t *tx) selectByPlan(ctx context.Context, f *Filter, reason postledger.Reas
 	if len(ids) > limit {
 		return Selection{IDs: ids[:limit], Next: Mark{id: ids[limit-1]}}, nil
 	}
-	end, more, err := q.end(ctx, t, at, ListBudget)
+	end, more, err := q.end(ctx, t, at, q.read(limit))
 	return Selection{IDs: ids, Next: Mark{id: end}, Done: !more}, err
 }
 
