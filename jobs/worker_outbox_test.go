@@ -151,8 +151,8 @@ func TestEndsAreWrittenWhenTheDatabaseIsBack(t *testing.T) {
 	client := clientOf(t, hot, outbox, jobs.ClientOptions{Registry: r})
 	enqueue(t, client, named("a")...)
 	// The lease is shorter than the trouble: the beat keeps it.
-	stop := work(t, hot, outbox, r, jobs.WorkerOptions{Lease: 100 * time.Millisecond})
-	for range 5 {
+	stop := work(t, hot, outbox, r, jobs.WorkerOptions{Lease: 500 * time.Millisecond})
+	for range 6 { // 20 ms, and after each twice as long
 		<-outbox.tried
 	}
 	outbox.broken.Store(false)

@@ -2,6 +2,7 @@ package outboxtest
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -26,9 +27,17 @@ func listing(t *testing.T, s Store) (all []jobs.Entry) {
 	changed(t, 3)(s.Admit(t.Context(), "e", []jobs.Ref{hot[0].Ref(), hot[1].Ref(), hot[2].Ref()}))
 	// Together, and later one by itself whose place is before theirs.
 	changed(t, 2)(s.Quarantine(t.Context(), []jobs.ID{aside[1].ID, aside[2].ID}, ""))
+	aMoment()
 	changed(t, 1)(s.Quarantine(t.Context(), []jobs.ID{aside[0].ID}, ""))
 	aside = []jobs.Entry{aside[1], aside[2], aside[0]}
 	return slices.Concat(hot, plain, g1, g2, s1, s2, []jobs.Entry{soon}, together, []jobs.Entry{latest}, aside)
+}
+
+// aMoment ends when the coarsest clock of a store, which counts milliseconds, has moved.
+func aMoment() {
+	for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+		runtime.Gosched()
+	}
 }
 
 // lists: each row that was asked for comes once, in order, whatever a page's size.
