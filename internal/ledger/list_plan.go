@@ -158,7 +158,7 @@ func (q *plan) outside(t *tx, order string) cond {
 
 // read is how many candidates a page of so many rows looks at.
 func (q *plan) read(limit int) int {
-	if q.rest.sql != "" {
+	if q.rest.sql != "" || q.unordered {
 		return ListBudget
 	}
 	return limit + 1
@@ -208,11 +208,7 @@ func (q *plan) rows(t *tx, columns string, at place, limit int) cond {
 	if outside.sql == "" && !q.unordered {
 		return q.candidates(t, columns, at, limit+1)
 	}
-	read := q.read(limit)
-	if q.unordered {
-		read = ListBudget
-	}
-	c := q.kept(q.candidates(t, columns, at, read), "*", outside)
+	c := q.kept(q.candidates(t, columns, at, q.read(limit)), "*", outside)
 	c.sql += " ORDER BY "
 	if len(q.branches) == 1 && q.open(t) {
 		// In the words of the branch's own order: then the candidates need no
